@@ -11,9 +11,9 @@ metrics = emf.Metrics(names.METRICS_NAMESPACE)
 
 
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    done = webhooks.deliverer().deliver(event["Records"])
-    metrics.add(names.WEBHOOKS_DELIVERED, len(done.delivered))
-    metrics.add(names.WEBHOOKS_RETURNED, len(done.returned))
-    metrics.add(names.WEBHOOKS_GIVEN_UP, len(done.given_up))
+    response = webhooks.deliverer().deliver(event["Records"])
+    metrics.add(names.WEBHOOKS_DELIVERED, len(response.delivered))
+    metrics.add(names.WEBHOOKS_RETURNED, len(response.returned))
+    metrics.add(names.WEBHOOKS_GIVEN_UP, len(response.given_up))
     metrics.flush()
-    return done.response()
+    return response.response()

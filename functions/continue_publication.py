@@ -8,7 +8,7 @@ from typing import Any
 from fanin.grouper.use_cases.consuming import consume
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
-from fanin.s3_publications.service import Went
+from fanin.s3_publications.service import StepResult
 from functions.invocation_metrics.created import counting_batches
 from functions.invocation_metrics.measuring import measured
 from functions.wiring import s3_publications
@@ -23,7 +23,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         remaining: int = context.get_remaining_time_in_millis()
         return remaining > PART_MS
 
-    def go_on(body: str) -> list[Went]:
+    def go_on(body: str) -> list[StepResult]:
         given = message_of(body)
         publications = s3_publications.publications(counting_batches)
         if isinstance(given, Order):

@@ -15,7 +15,7 @@ from functions.wiring import tracking
 OfItem = Annotated[
     ItemIdText | None, Query(alias="itemId", description="Only the children of this item of the batch.")
 ]
-Done = Annotated[bool, Query(description="Also those whose ends did not fail their items.")]
+AlsoDone = Annotated[bool, Query(description="Also those whose ends did not fail their items.")]
 app = reading_edge(query=("itemId", "done", "limit", "cursor"))
 
 
@@ -28,7 +28,7 @@ app = reading_edge(query=("itemId", "done", "limit", "cursor"))
 def get_children(
     batch_id: BatchId,
     item_id: OfItem = None,
-    done: Done = False,
+    done: AlsoDone = False,
     limit: ListLimit = 20,
     cursor: Cursor = None,
 ) -> ListedChildren:

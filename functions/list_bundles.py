@@ -7,8 +7,8 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from fanin.api.answers.documents import answers
 from fanin.api.answers.group_answers import ListedBundles
 from fanin.api.cursors import list_cursors as cursors
-from fanin.api.cursors.group_listing import bundles
 from fanin.api.edge import Cursor, ListLimit, OfTarget, caller
+from fanin.api.target_lists import bundles
 from fanin.grouper import BundleState
 from functions.api.reading import reading_edge
 from functions.wiring import grouping

@@ -6,7 +6,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.job_answers import Listed, ListedJobs
-from fanin.api.cursors import row_cursors
+from fanin.api.cursors import queue_cursors
 from fanin.api.edge import ListLimit, QueueName, RowCursor, caller
 from fanin.queue.administration import paging
 from fanin.queue.rules import order
@@ -35,7 +35,7 @@ def list_jobs(
     then by when they were claimed; delayed jobs by when they are due, dead jobs by when they died. A job that
     changes its state meanwhile can be missing.
     """
-    after = row_cursors.row_at(cursor, PREFIXES[state])
+    after = queue_cursors.row_at(cursor, PREFIXES[state])
     context = queueing.existing(caller(app).tenant, queue).context
     now = context.effects.now()
     if state is Listed.DEAD:

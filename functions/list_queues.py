@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.queue_answers import ListedQueues
-from fanin.api.cursors import row_cursors
+from fanin.api.cursors import queue_cursors
 from fanin.api.edge import QueueLimit, RowCursor, caller
 from fanin.queue import Queue
 from fanin.queue.administration.describing import CountedDepth, QueueStatus, describe
@@ -28,7 +28,7 @@ def list_queues(limit: QueueLimit = 20, cursor: RowCursor = None) -> ListedQueue
     visited yet is counted now. A queue that was created or removed a few seconds ago can be missing, or make
     a page shorter.
     """
-    after = row_cursors.queue_at(cursor)
+    after = queue_cursors.queue_at(cursor)
     found = queueing.of_tenant(caller(app).tenant, after, limit + 1)
     seen = queueing.registry().seen([queue.key for queue in found[:limit]])
     page = [_status(queue, *seen[queue.key]) for queue in found[:limit] if queue.key in seen]

@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.queue_answers import ListedSessions
-from fanin.api.cursors import row_cursors
+from fanin.api.cursors import queue_cursors
 from fanin.api.edge import ListLimit, QueueName, RowCursor, caller
 from functions.api.reading import reading_edge
 from functions.wiring import queueing
@@ -23,7 +23,7 @@ def list_sessions(queue: QueueName, limit: ListLimit = 20, cursor: RowCursor = N
 
     A session that was ended is listed with `live` false until its claims are freed.
     """
-    after = row_cursors.session_at(cursor)
+    after = queue_cursors.session_at(cursor)
     context = queueing.existing(caller(app).tenant, queue).context
     return ListedSessions.of(context.store.members_after(context.key, after, limit + 1), limit)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.group_answers import ListedTargets
-from fanin.api.cursors import group_cursors
+from fanin.api.cursors import target_cursors
 from fanin.api.edge import Cursor, ListLimit, caller
 from functions.api.reading import reading_edge
 from functions.wiring import grouping
@@ -24,7 +24,7 @@ def list_targets(limit: ListLimit = 20, cursor: Cursor = None) -> ListedTargets:
     A target is listed from its first bundle on. Counts are bounded: a page reads the first 100 waiting tasks
     of each lane and the newest bundles.
     """
-    after = group_cursors.target_at(cursor)
+    after = target_cursors.target_at(cursor)
     return ListedTargets.of(grouping.grouper().targets(caller(app).tenant, limit, after))
 
 

@@ -6,8 +6,8 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.group_answers import ListedTasks
-from fanin.api.cursors.group_listing import tasks
 from fanin.api.edge import Cursor, ListLimit, OfTarget, caller
+from fanin.api.target_lists import tasks
 from fanin.grouper import Status
 from functions.api.reading import reading_edge
 from functions.wiring import grouping

@@ -5,7 +5,7 @@ from typing import Any
 
 from fanin.api.bus_events import job_events
 from fanin.aws import clients
-from fanin.aws.sending.bus import Bus
+from fanin.aws.messaging.bus import Bus
 from functions.wiring.starting import at_start
 
 at_start(clients.events)

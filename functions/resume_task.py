@@ -7,8 +7,8 @@ from typing import Any
 from fanin import names
 from fanin.api.bus_events.waiting_tasks import Resumed, WaitingTasks, resume
 from fanin.aws import clients
-from fanin.aws.sending.durable_callbacks import DurableCallbacks
-from fanin.aws.sending.step_functions import StepFunctions
+from fanin.aws.durable_callbacks import DurableCallbacks
+from fanin.aws.step_functions import StepFunctions
 from fanin.grouper.use_cases.consuming import consume
 from fanin.tracker.rules.options import TokenKind
 from functions.invocation_metrics.measuring import count, measured

@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.queue_answers import RevivedAnswer
-from fanin.api.cursors import row_cursors
+from fanin.api.cursors import queue_cursors
 from fanin.api.edge import QueueName, caller, edge
 from fanin.api.requests.queue_requests import ReviveBody
 from fanin.queue.administration.changing import revive_all, revive_some
@@ -27,7 +27,7 @@ def revive_jobs(queue: QueueName, body: ReviveBody) -> RevivedAnswer:
     can be repeated: a job that was revived before is `notFound`. Where the answer to `all` has a `cursor`,
     there are more; the next request passes it.
     """
-    records, after = body.records(), row_cursors.row_at(body.cursor, order.DEAD)
+    records, after = body.records(), queue_cursors.row_at(body.cursor, order.DEAD)
     found = queueing.ringing(caller(app).tenant, queue)
     return RevivedAnswer.of(revive_all(found, after) if body.all else revive_some(found, records))
 

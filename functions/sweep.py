@@ -13,14 +13,14 @@ LAST_MS = 240_000
 @measured
 def handler(_event: dict[str, Any], context: Any) -> None:
     tracker = tracking.tracker()
-    done = tracker.sweep(lambda: context.get_remaining_time_in_millis() > LAST_MS)
+    swept = tracker.sweep(lambda: context.get_remaining_time_in_millis() > LAST_MS)
     count(
         {
-            names.SWEEP_LOOKED: done.looked,
-            names.SWEEP_REPAIRED: done.completed,
-            names.SWEEP_ANNOUNCED_AGAIN: done.announced_again,
-            names.SWEEP_FAILED: done.failed,
-            names.THRESHOLDS_REACHED: done.reached,
+            names.SWEEP_LOOKED: swept.looked,
+            names.SWEEP_REPAIRED: swept.completed,
+            names.SWEEP_ANNOUNCED_AGAIN: swept.announced_again,
+            names.SWEEP_FAILED: swept.failed,
+            names.THRESHOLDS_REACHED: swept.reached,
         }
     )
     age(names.OLDEST_BATCH_SECONDS, tracker.longest_open().total_seconds())

@@ -16,7 +16,7 @@ from typing import Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
-from fanin_cdk.events.callbacks import check_place
+from fanin_cdk.event_delivery.callbacks import check_place
 from fanin_cdk.limits import Measured, measured
 from fanin_cdk.nag import accept
 from fanin_cdk.settings.config import ConfigError

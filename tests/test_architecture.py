@@ -55,10 +55,10 @@ DOORS: dict[str, set[str]] = {
     "fanin.queue": {*LEAVES, "fanin.aws"},
     "fanin.change_archive": {*LEAVES, "fanin.aws"},
     "fanin.quotas": {*LEAVES, "fanin.aws"},
-    "fanin.ending_events": {*LEAVES, "fanin.tracker", "fanin.aws"},
+    "fanin.batch_ending_events": {*LEAVES, "fanin.tracker", "fanin.aws"},
     "fanin.api": {
         *LEAVES,
-        "fanin.ending_events",
+        "fanin.batch_ending_events",
         "fanin.aws",
         "fanin.grouper",
         "fanin.item_results",
@@ -69,13 +69,20 @@ DOORS: dict[str, set[str]] = {
     },
     "fanin.client": {
         *LEAVES,
-        "fanin.ending_events",
+        "fanin.batch_ending_events",
         "fanin.aws",
         "fanin.item_results",
         "fanin.queue",
         "fanin.tracker",
     },
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
+    "fanin.dead_letter_redrive": {
+        *LEAVES,
+        "fanin.aws",
+        "fanin.client",
+        "fanin.publishing.packing",
+        "fanin.tracker",
+    },
     "fanin.s3_publications": {
         *LEAVES,
         "fanin.aws",
@@ -111,6 +118,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.client",
         "fanin.cost",
         "fanin.dashboard",
+        "fanin.dead_letter_redrive",
         "fanin.local",
         "fanin.publishing",
         "fanin.history_report",
@@ -119,7 +127,7 @@ DOORS: dict[str, set[str]] = {
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
     "fanin_cdk": {
-        *("fanin.errors", "fanin.names", "fanin.ending_events.metrics", "fanin.settings.settings_file"),
+        *("fanin.errors", "fanin.names", "fanin.batch_ending_events.metrics", "fanin.settings.settings_file"),
         *("fanin.callbacks.model", "fanin.callbacks.parsing", "fanin.grouper.settings.endpoints"),
         *("fanin.grouper.settings.targeting", "fanin.grouper.settings.parsing"),
         "fanin.grouper.settings.policy",
@@ -224,7 +232,7 @@ IMPORTERS: dict[str, set[str]] = {
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
 RULES = {
-    "fanin.tracker": {"rules", "events", "task_ends"},
+    "fanin.tracker": {"rules", "events"},
     "fanin.grouper": {"rules", "settings"},
     "fanin.callbacks": {"model", "parsing"},
     "fanin.queue": {"rules"},

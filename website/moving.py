@@ -26,7 +26,7 @@ ITEMS, CELLS, COLUMNS, PAGE_BITS = 12_800, 200, 40, 64
 TWICE, BROKEN = 0.05, 3
 FRAMES, SECONDS, HELD = 24, 0.4, 10
 """How many frames, the seconds of each, and for how many frames the last one stays."""
-WIDTH, HEIGHT, LEFT, TOP, SIDE, LEVELS, TEXT_COLUMNS = 760, 212, 20, 76, 18, 4, 74
+WIDTH, HEIGHT, MARGIN, TOP, SIDE, LEVELS, TEXT_COLUMNS = 760, 212, 20, 76, 18, 4, 74
 STYLE = """
 svg{--ink:#1a1c20;--soft:#59616d;--paper:#fff;--line:#d5dae1;--none:#e1e6ec;--bad:#b3261e;
 --d1:#b8ccf0;--d2:#96b5ea;--d3:#6e9ae2;--done:#1d63d8}
@@ -71,10 +71,12 @@ def recorded() -> list[Frame]:
 def _seen(fanin: FakeFanin, batch: Batch, rate: Rate, counts: Counter[str]) -> Frame:
     status, seen = batch.status(), batch.map(cells=CELLS)
     rate.see(fanin.clock.monotonic(), status.estimate)
-    left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
-    said = f"{counts.total():,} acks, {counts['duplicate']:,} of them duplicates; events: {len(fanin.events)}"
+    seconds = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
+    caption = (
+        f"{counts.total():,} acks, {counts['duplicate']:,} of them duplicates; events: {len(fanin.events)}"
+    )
     levels = tuple(LEVELS * acked // seen.cell_items for acked in seen.acked)
-    return Frame(line(Look(status, rate.a_second, left), TEXT_COLUMNS), said, levels, seen.failed)
+    return Frame(line(Look(status, rate.a_second, seconds), TEXT_COLUMNS), caption, levels, seen.failed)
 
 
 def drawn(frames: Sequence[Frame]) -> str:
@@ -87,7 +89,7 @@ def drawn(frames: Sequence[Frame]) -> str:
             f"<title>{escape(frames[-1].watch)}; {escape(frames[-1].acks)}</title>",
             f"<style>{STYLE}{MOVING}{''.join(_times(len(frames), steps))}}}</style>",
             f'<rect class="card" width="{WIDTH - 1}" height="{HEIGHT - 1}" x=".5" y=".5" rx="8"/>',
-            f'<text class="soft" x="{LEFT}" y="32">$ fanin watch catalog-7</text>',
+            f'<text class="soft" x="{MARGIN}" y="32">$ fanin watch catalog-7</text>',
             *(_texts(frame, number, number == len(frames) - 1) for number, frame in enumerate(frames)),
             f'<path class="none" d="{_squares(range(CELLS))}"/>',
             *(part for number in range(len(frames)) for part in _cells(frames, number)),
@@ -109,7 +111,7 @@ def _times(frames: int, steps: int) -> Iterator[str]:
 
 def _texts(frame: Frame, number: int, is_last: bool) -> str:
     lines = ((58, frame.watch, ""), (HEIGHT - 20, frame.acks, ' class="soft"'))
-    texts = "".join(f'<text x="{LEFT}" y="{y}"{kind}>{escape(text)}</text>' for y, text, kind in lines)
+    texts = "".join(f'<text x="{MARGIN}" y="{y}"{kind}>{escape(text)}</text>' for y, text, kind in lines)
     return f'<g class="l l{number}{" last" if is_last else ""}">{texts}</g>'
 
 
@@ -134,7 +136,7 @@ def _squares(cells: Iterable[int]) -> str:
 
 def _corner(cell: int) -> tuple[int, int]:
     row, column = divmod(cell, COLUMNS)
-    return LEFT + column * SIDE, TOP + row * SIDE
+    return MARGIN + column * SIDE, TOP + row * SIDE
 
 
 def main() -> None:

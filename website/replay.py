@@ -106,8 +106,11 @@ def _asked(answers: Mapping[str, Kept]) -> Iterator[tuple[str, Any]]:
                 parameters = {"batchId": batch["batchId"]}
                 for part in PARTS:
                     yield path + part, _answer("/v1/batches/{batchId}" + part, path + part, {}, parameters)
-                children, done = "/v1/batches/{batchId}/children", f"{path}/children"
-                yield f"{done}?done=true", _answer(children, done, {"done": "true"}, parameters)
+                children, children_path = "/v1/batches/{batchId}/children", f"{path}/children"
+                yield (
+                    f"{children_path}?done=true",
+                    _answer(children, children_path, {"done": "true"}, parameters),
+                )
 
 
 def _answer(route: str, path: str, query: Mapping[str, str], parameters: Mapping[str, str] = NONE) -> Any:
@@ -130,14 +133,14 @@ def index(fanin: FakeFanin) -> Work:
     batch = fanin.open("index-2026-11", labels={"team": "search"})
     items = batch.add(BILLION)
     batch.close()
-    done = 0
+    acked = 0
 
     def work(frame: int) -> None:
-        nonlocal done
+        nonlocal acked
         size = 8192 if frame else 128 * 1024
-        starts = (shard * BILLION // SHARDS + done for shard in range(SHARDS))
+        starts = (shard * BILLION // SHARDS + acked for shard in range(SHARDS))
         fanin.ack_ranges([items[low : low + size] for low in starts])
-        done += size
+        acked += size
 
     return work
 

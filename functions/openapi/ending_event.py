@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from fanin.api.bus_events.progress_event import ProgressEvent
-from fanin.ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
+from fanin.batch_ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
 from fanin.tracker.rules.model import Manifest
@@ -62,7 +62,7 @@ ABOUT_PROGRESS = {
     "estimate": "How many items are probably acked: a percentage is of this number.",
 }
 INSTANT: dict[str, Any] = {"type": "string", "format": "date-time"}
-PLAIN: dict[Any, dict[str, Any]] = {
+PRIMITIVES: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer", "minimum": 0},
     bool: {"type": "boolean"},
@@ -70,14 +70,14 @@ PLAIN: dict[Any, dict[str, Any]] = {
 RANGE = {
     "type": "object",
     "description": "The items from to to, both inclusive, of a group.",
-    "properties": {"groupId": PLAIN[str], "from": PLAIN[int], "to": PLAIN[int]},
+    "properties": {"groupId": PRIMITIVES[str], "from": PRIMITIVES[int], "to": PRIMITIVES[int]},
     "required": ["groupId", "from", "to"],
 }
 
 
 MANIFEST = {
     "type": "object",
-    "properties": {"manifest": PLAIN[str], "parts": PLAIN[int], "bytes": PLAIN[int]},
+    "properties": {"manifest": PRIMITIVES[str], "parts": PRIMITIVES[int], "bytes": PRIMITIVES[int]},
     "required": ["manifest", "parts", "bytes"],
 }
 
@@ -119,8 +119,8 @@ def _schema(hint: Any, optional: bool) -> dict[str, Any]:
     if get_origin(hint) is tuple:
         return {"type": "array", "maxItems": RANGES_IN_EVENT, "items": RANGE}
     if get_origin(hint) is Mapping:
-        return {"type": "object", "additionalProperties": PLAIN[str]}
-    return MANIFEST if hint is Manifest else PLAIN[hint]
+        return {"type": "object", "additionalProperties": PRIMITIVES[str]}
+    return MANIFEST if hint is Manifest else PRIMITIVES[hint]
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ def shaped(schemas: Schemas) -> Schemas:
     """Return *schemas* with each body of FORMS as one of its forms, and answers without null for absent."""
     whole = dict(schemas)
     for name, forms in FORMS.items():
-        made = {form: _form(schemas[name], form, needed) for form, needed in forms.items()}
-        whole |= {form: schema for form, schema in made.items() if form not in schemas}
+        form_schemas = {form: _form(schemas[name], form, needed) for form, needed in forms.items()}
+        whole |= {form: schema for form, schema in form_schemas.items() if form not in schemas}
         whole[name] = _one_of(schemas[name], forms)
     for name in answers(whole):
         whole[name] = _answer(whole[name])

@@ -7,9 +7,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from fanin.aws import clients
-from fanin.aws.sending.isolation import Isolation
-from fanin.aws.sending.keeping import kept_message
-from fanin.aws.sending.visibility import Visibility
+from fanin.aws.messaging.isolation import Isolation
+from fanin.aws.messaging.keeping import kept_message
+from fanin.aws.messaging.visibility import Visibility
 from fanin.errors import InvalidRequest
 from fanin.settings.tracking import Settings
 
@@ -26,8 +26,8 @@ def keep(event: Mapping[str, Any], response: dict[str, Any]) -> dict[str, Any]:
     if not url or not deleted:
         return response
     copied = set(_copying_to(url).isolate(deleted))
-    left = [record["messageId"] for record in deleted if record["messageId"] not in copied]
-    return {"batchItemFailures": [*returned, *({"itemIdentifier": message_id} for message_id in left)]}
+    not_copied = [record["messageId"] for record in deleted if record["messageId"] not in copied]
+    return {"batchItemFailures": [*returned, *({"itemIdentifier": message_id} for message_id in not_copied)]}
 
 
 def park(records: Sequence[Mapping[str, Any]]) -> Collection[str]:

@@ -11,10 +11,10 @@ START_OBJECTS = 500_000
 """More than a cold start creates, about 100,000."""
 
 
-def at_start(*made: Callable[[], object]) -> None:
-    """Call each of *made* in a Lambda function; elsewhere they are called on first use."""
+def at_start(*factories: Callable[[], object]) -> None:
+    """Call each of *factories* in a Lambda function; elsewhere they are called on first use."""
     if ON_LAMBDA:
-        for each in made:
+        for each in factories:
             each()
 
 

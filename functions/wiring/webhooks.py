@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from fanin.aws import clients
+from fanin.aws.messaging.visibility import Visibility
 from fanin.aws.refreshing import Refreshed
-from fanin.aws.sending.visibility import Visibility
 from fanin.callbacks import Callback, callbacks_of
 from fanin.callbacks.delivering import Deliverer
 from fanin.callbacks.http import Webhook

@@ -119,10 +119,10 @@ def _judged() -> Iterator[Judged]:
 def _run(name: str, release: str, python: str, adapter: str, url: str) -> Judged:
     command = [python, "-m", "fanin_conformance", "--adapter", f"lab.conforming.{adapter}", "--url", url]
     command += [*EFFORT, "--json"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - ours
-    if done.returncode > 1:
-        raise RuntimeError(f"{name}: the judge exited with {done.returncode}")
-    found = Judged(name, release, json.loads(done.stdout)["cases"])
+    completed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - ours
+    if completed.returncode > 1:
+        raise RuntimeError(f"{name}: the judge exited with {completed.returncode}")
+    found = Judged(name, release, json.loads(completed.stdout)["cases"])
     print(*found.counted(), flush=True)
     return found
 

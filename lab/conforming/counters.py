@@ -51,7 +51,7 @@ class Counter(Adapter):
 
     def ack(self, items: Sequence[str], token: str | None = None) -> Answer:
         answers = [self.answer(batch_of(item), self.one_less(item)) for item in items]
-        return Answer(tuple(done for answer in answers for done in answer.completions))
+        return Answer(tuple(completion for answer in answers for completion in answer.completions))
 
     def status(self, batch: str) -> Status:
         row = self.row(batch)
@@ -60,9 +60,9 @@ class Counter(Adapter):
         is_complete = "closed" in row and int(row.get("left", 0)) <= 0
         return Status("closed" in row, is_complete, is_complete, row.get("key") or None)
 
-    def answer(self, batch: str, left: int) -> Answer:
-        """Return the answer of a caller that found *left* items."""
-        row = self.row(batch) if left == 0 else {}
+    def answer(self, batch: str, outstanding: int) -> Answer:
+        """Return the answer of a caller that found *outstanding* items."""
+        row = self.row(batch) if outstanding == 0 else {}
         is_complete = "closed" in row
         return Answer((Completion(batch, user_key=row.get("key") or None),) if is_complete else ())
 

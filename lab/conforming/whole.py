@@ -88,12 +88,12 @@ class Whole(Adapter):
     def ended(self, items: Sequence[str]) -> Answer:
         """Return the ends of the batches of *items* whose messages have come since the last call."""
         self.take()
-        done: list[Completion] = []
+        completions: list[Completion] = []
         with self.taking:
             for sent in map(self._of, {batch_of(item) for item in items}):
-                done += sent.unreported
+                completions += sent.unreported
                 sent.unreported = []
-        return Answer(tuple(done))
+        return Answer(tuple(completions))
 
     def take(self) -> None:
         """Take the messages of ends from their queue; one is for the batch that it names."""

@@ -107,7 +107,7 @@ def _page(together: int, whole: Usage, row: int, metrics: set[tuple[str, ...]]) 
 def _row(stack: Stack, meter: UnitMeter, group: tuple[str, str]) -> int:
     """Return the bytes of the largest row of a page of the batch."""
     table = stack.environment("consume_acks")["FANIN_PAGES_TABLE"]
-    rows = meter.plain.scan(TableName=table)["Items"]
+    rows = meter.uncounted.scan(TableName=table)["Items"]
     return max(size_of(row) for row in rows if group[0] in json.dumps(row))
 
 

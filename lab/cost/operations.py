@@ -14,6 +14,7 @@ from fanin import Fanin
 from fanin.aws import clients
 from fanin.client.transports.direct import DirectTransport
 from fanin.cost import Usage, UsageMeter
+from fanin.dead_letter_redrive.redrive import Redrive, RedriveRequest
 from fanin.grouper import (
     Answer,
     BundleMessage,
@@ -31,7 +32,6 @@ from fanin.grouper.dynamodb import DynamoStore, GrouperTables
 from fanin.item_results.service import Results
 from fanin.pacing import each_in_turn
 from fanin.publishing.items import send
-from fanin.publishing.redriving import Redrive, RedriveRequest
 from fanin.queue import Effects, Queue
 from fanin.tracker import Ack
 from functions.wiring import metered, queueing, tracking

@@ -62,9 +62,9 @@ def deployed(stack: Stack) -> Iterator[UnitMeter]:
     os.environ.update(NO_ENDPOINT)
     os.environ.pop("AWS_ENDPOINT_URL", None)
     with mock_aws():
-        plain = boto3.client("dynamodb")
-        stack.create_tables(plain)
-        yield UnitMeter(plain).attach(clients.dynamodb())
+        uncounted = boto3.client("dynamodb")
+        stack.create_tables(uncounted)
+        yield UnitMeter(uncounted).attach(clients.dynamodb())
 
 
 def configure(stack: Stack, handler: str) -> None:
@@ -81,8 +81,8 @@ def invoke(stack: Stack, meter: UnitMeter, handler: str, event: Any, counted: Co
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         answer = function(event, CONTEXT)
-    made = {name: amount - before.get(name, 0) for name, amount in metered.meter.totals.items()}
-    counted.requests += int(made.get("requests", 0))
+    spent = {name: amount - before.get(name, 0) for name, amount in metered.meter.totals.items()}
+    counted.requests += int(spent.get("requests", 0))
     counted.read_units += meter.reads - reads
     counted.write_units += meter.writes - writes
     counted.invocations += 1

@@ -16,9 +16,9 @@ from fanin.cost.sizes import Row
 
 @dataclass
 class UnitMeter:
-    """Adds up the units of all requests of a client. *plain*: another client of the same tables."""
+    """Adds up the units of all requests of a client. *uncounted*: another client of the same tables."""
 
-    plain: Any
+    uncounted: Any
     reads: float = 0
     writes: float = 0
     _before: list[tuple[str, Row, Row | None]] = field(default_factory=list)
@@ -74,13 +74,13 @@ class UnitMeter:
         return table, write.get("Key") or self._key(table, write["Item"])
 
     def _key(self, table: str, item: Row) -> Row:
-        schema = self.plain.describe_table(TableName=table)["Table"]["KeySchema"]
+        schema = self.uncounted.describe_table(TableName=table)["Table"]["KeySchema"]
         return {each["AttributeName"]: item[each["AttributeName"]] for each in schema}
 
     def _indexes(self, table: str) -> list[Mapping[str, Any]]:
-        found = self.plain.describe_table(TableName=table)["Table"]
+        found = self.uncounted.describe_table(TableName=table)["Table"]
         return [*found.get("GlobalSecondaryIndexes", ()), *found.get("LocalSecondaryIndexes", ())]
 
     def _item(self, table: str, key: Row) -> Row | None:
-        found: Row | None = self.plain.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
+        found: Row | None = self.uncounted.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
         return found

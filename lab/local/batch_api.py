@@ -6,7 +6,7 @@ import hashlib
 import time
 from dataclasses import dataclass
 
-from examples.catalog.system.batch_api import DONE, BatchApi, Request, Ruling
+from examples.catalog.system.batch_api import SUCCESS_STATUS, BatchApi, Request, Ruling
 
 __all__ = ["BatchApi", "ServiceErrors"]
 
@@ -47,7 +47,7 @@ class ServiceErrors:
             return 429
         if self.is_hit(self.failing, "failing", *once):
             return 500
-        return 400 if any(self.is_poison(name) for name in request.tasks) else DONE
+        return 400 if any(self.is_poison(name) for name in request.tasks) else SUCCESS_STATUS
 
     def is_poison(self, task: str) -> bool:
         """Whether a call with *task* is refused as a whole."""

@@ -108,26 +108,26 @@ def endings(api: Api, ids: Sequence[str], report: Report = _no_report) -> dict[s
     """Wait for the tasks to end and return them by id as last read. *report* receives the progress."""
     found: dict[str, dict[str, Any]] = {}
     give_up = time.monotonic() + DEADLINE_SECONDS
-    left = list(ids)
-    while left and time.monotonic() < give_up:
-        for name in left:
+    live = list(ids)
+    while live and time.monotonic() < give_up:
+        for name in live:
             found[name] = json.loads(api.pool.request("GET", f"{api.url}/v1/tasks/{name}").data)
             if found[name]["state"] not in ENDED:
-                report(f"at least {len(ids) - len(left)} of {len(ids)} tasks have ended")
+                report(f"at least {len(ids) - len(live)} of {len(ids)} tasks have ended")
                 time.sleep(1)
                 break
-        left = [name for name in left if found.get(name, {}).get("state") not in ENDED]
+        live = [name for name in live if found.get(name, {}).get("state") not in ENDED]
     return found
 
 
 def judged(found: dict[str, dict[str, Any]], api: BatchApi) -> dict[str, str]:
     """Return the tasks that broke a promise: done exactly once, or failed with a reason and never done."""
-    done = api.successes()
+    successes = api.successes()
     odd = {}
     for name, task in found.items():
         wanted = 1 if task["state"] == "SUCCEEDED" else 0
-        if task["state"] not in ENDED or done[name] != wanted:
-            odd[name] = f"{task['state']}, done {done[name]} times"
+        if task["state"] not in ENDED or successes[name] != wanted:
+            odd[name] = f"{task['state']}, done {successes[name]} times"
         elif wanted == 0 and not task.get("reason"):
             odd[name] = "failed without a reason"
     return odd

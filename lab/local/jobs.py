@@ -183,7 +183,7 @@ class Outcome:
     accepted: int
     rejected: int
     odd: dict[str, tuple[int, int]]
-    left: dict[str, int]
+    unfinished: dict[str, int]
     takeovers: list[float]
     refused_acks: int
     late_acks: int
@@ -193,13 +193,13 @@ class Outcome:
     def is_good(self) -> bool:
         taken = bool(self.takeovers) and max(self.takeovers) <= TAKEOVER_SECONDS
         held = self.refused_acks > 0 and self.late_acks == 0
-        return not self.odd and not any(self.left.values()) and taken and held and self.rejected > 0
+        return not self.odd and not any(self.unfinished.values()) and taken and held and self.rejected > 0
 
     def __str__(self) -> str:
         slowest = max(self.takeovers, default=float("nan"))
         return (
             f"{self.accepted} jobs accepted, {self.rejected} refused as not distinct, in {self.seconds:.0f} s"
-            f" ({self.accepted / self.seconds:.0f} jobs/s); left: {self.left}\n"
+            f" ({self.accepted / self.seconds:.0f} jobs/s); left: {self.unfinished}\n"
             f"keys whose outcomes are not one for each accepted job: {len(self.odd)} {self.odd or ''}\n"
             f"killed: {len(self.takeovers)} jobs run elsewhere, the last {slowest:.1f} s after the kill\n"
             f"frozen: {self.refused_acks} acks refused (LostClaim), {self.late_acks} went through"
@@ -230,7 +230,9 @@ def failures(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
             accepted=accepted.total(),
             rejected=sum(len(answer["rejected"]) for answer in answers),
             odd=_odd(accepted, written),
-            left={state: len(site.listed(state)) for state in ("queued", "inProgress", "delayed", "dead")},
+            unfinished={
+                state: len(site.listed(state)) for state in ("queued", "inProgress", "delayed", "dead")
+            },
             takeovers=_takeovers(staff, orphans, killed_at),
             refused_acks=len(_refused(staff[1], frozen)),
             late_acks=_late_acks(site, frozen),
@@ -392,9 +394,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with LocalRun.start(progress=lambda step: print(step, file=sys.stderr)) as run:
         waited = waiting(Site(run, "idle"))
         print(waited, flush=True)
-        done = failures(Site(run, "failures"), given.jobs, given.workers, given.seed)
-        print(done)
-    return 0 if waited.is_good and done.is_good else 1
+        outcome = failures(Site(run, "failures"), given.jobs, given.workers, given.seed)
+        print(outcome)
+    return 0 if waited.is_good and outcome.is_good else 1
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin import Fanin
-from fanin.aws.sending.bus import Bus, Event
+from fanin.aws.messaging.bus import Bus, Event
+from fanin.batch_ending_events.announcer import Announcer
 from fanin.client.transports.direct import DirectTransport
-from fanin.ending_events.announcer import Announcer
 from fanin.errors import StoreUnavailable
 from fanin.local import LocalRun
 from fanin.local.aws_emulator.connection import ACCOUNT
@@ -147,10 +147,10 @@ def ways() -> Iterator[tuple[dict[str, Way], Worker]]:
 def client_seconds() -> float:
     """Return the CPU seconds of making the client for EventBridge, in a process that has one for DynamoDB."""
     env = {**os.environ, "AWS_DEFAULT_REGION": "us-east-1"}
-    done = subprocess.run(  # noqa: S603 - our own
+    completed = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-c", CLIENT], env=env, capture_output=True, text=True, check=True
     )
-    return float(done.stdout)
+    return float(completed.stdout)
 
 
 def quantiles(seconds: Sequence[float]) -> tuple[float, ...]:
@@ -159,31 +159,34 @@ def quantiles(seconds: Sequence[float]) -> tuple[float, ...]:
     return tuple(cuts[at - 1] * 1000 for at in (50, 90, 99))
 
 
-def row(name: str, way: Way, done: Sequence[Completion]) -> tuple[str, ...]:
+def row(name: str, way: Way, completions: Sequence[Completion]) -> tuple[str, ...]:
     """Return the row of a way: the delays of its events, its acks, and its duplicates."""
     arrived = way.subscriber.arrived
-    delays = [arrived[each.batch][0] - each.answered for each in done]
-    whole = [delay + each.took for delay, each in zip(delays, done, strict=True)]
-    copies = sum(len(arrived[each.batch]) - 1 for each in done)
-    acks = [quantiles([each.took for each in done])[0], quantiles([each.before for each in done])[0]]
+    delays = [arrived[each.batch][0] - each.answered for each in completions]
+    whole = [delay + each.took for delay, each in zip(delays, completions, strict=True)]
+    copies = sum(len(arrived[each.batch]) - 1 for each in completions)
+    acks = [
+        quantiles([each.took for each in completions])[0],
+        quantiles([each.before for each in completions])[0],
+    ]
     shown = [f"{value:.0f} ms" for value in (*quantiles(delays), *quantiles(whole)[:2], *acks)]
-    return (name, *shown, f"{copies} of {len(done)}")
+    return (name, *shown, f"{copies} of {len(completions)}")
 
 
 def measured(batches: int) -> tuple[list[tuple[str, ...]], list[tuple[str, str]]]:
     """Complete so many batches by each way, in turns; return the rows, and those of the parts of a put."""
     with ways() as (found, worker):
-        done: dict[str, list[Completion]] = {name: [] for name in found}
+        completions: dict[str, list[Completion]] = {name: [] for name in found}
         for number in range(batches + WARM):
             for name, way in found.items():
                 one = way.complete()
-                done[name] += [one] if number >= WARM else []
+                completions[name] += [one] if number >= WARM else []
         time.sleep(QUIET_SECONDS)
         parts = [
             (name, f"{quantiles(seconds[WARM:])[0]:.1f} ms")
             for name, seconds in (("PutEvents", worker.puts), ("with the confirmation", worker.whole))
         ]
-        return [row(name, way, done[name]) for name, way in found.items()], parts
+        return [row(name, way, completions[name]) for name, way in found.items()], parts
 
 
 def main() -> None:

@@ -178,7 +178,7 @@ def trivial_messages(run: LocalRun, messages: int) -> Figures:
         FunctionResponseTypes=["ReportBatchItemFailures"],
         ScalingConfig={"MaximumConcurrency": 4},
     )
-    while left(sqs, url) and time.monotonic() - begun < PATIENCE_SECONDS:
+    while remaining(sqs, url) and time.monotonic() - begun < PATIENCE_SECONDS:
         time.sleep(POLL_SECONDS)
     return {"messages a second to a function that does nothing": messages / (time.monotonic() - begun)}
 
@@ -205,7 +205,7 @@ def send(sqs: Any, url: str, messages: int) -> None:
         list(senders.map(part, range(0, messages, ENTRIES)))
 
 
-def left(sqs: Any, url: str) -> int:
+def remaining(sqs: Any, url: str) -> int:
     """Return how many messages wait or are being processed."""
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     facts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]

@@ -112,11 +112,11 @@ def _found(path: Path, name: str, cases: Sequence[Case]) -> list[dict[str, Any]]
         path.write_text(json.dumps(list(measure(PEERS[name], cases)), indent=1))
     found: list[dict[str, Any]] = json.loads(path.read_text())
     for each in found:
-        print(f"{name:8} {_said(each)}", flush=True)
+        print(f"{name:8} {_sentence(each)}", flush=True)
     return found
 
 
-def _said(found: dict[str, Any]) -> str:
+def _sentence(found: dict[str, Any]) -> str:
     killed = "and a killed worker" if found["killed"] else ""
     rate = f"{found['rate']:7,.0f} items/s"
     return f"{found['items']:7,} items with duplicates {killed:20} {rate}: {found['verdict']}"

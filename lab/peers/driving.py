@@ -63,7 +63,7 @@ class Watch:
 
     path: Path
     lines: list[Line] = field(default_factory=list)
-    done: set[str] = field(default_factory=set)
+    worked: set[str] = field(default_factory=set)
     has_ended: bool = False
     results: int = 0
     grown_at: float = field(default_factory=time.monotonic)
@@ -79,7 +79,7 @@ class Watch:
         if new:
             self.grown_at = time.monotonic()
         self.lines += new
-        self.done.update(line.name for line in new if line.kind == WORK)
+        self.worked.update(line.name for line in new if line.kind == WORK)
         self.results += sum(line.kind == RESULT for line in new)
         self.has_ended = self.has_ended or any(line.kind == END for line in new)
 
@@ -118,7 +118,7 @@ def _watched(site: Site, case: Case, watch: Watch, crew: Crew) -> int:
     while time.monotonic() < deadline and not watch.is_over(case):
         time.sleep(POLL_SECONDS)
         watch.look()
-        if case.kill_at is not None and not killed and len(watch.done) >= case.kill_at:
+        if case.kill_at is not None and not killed and len(watch.worked) >= case.kill_at:
             crew.replace_one(Random(case.seed))
             killed += 1
         if (began := time.monotonic()) > sample_at:

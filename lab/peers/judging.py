@@ -72,24 +72,24 @@ def parsed(text: str) -> list[Line]:
 
 def judged(lines: Iterable[Line], items: int) -> Outcome:
     """Return what happened in a run of *items*, whose names are different."""
-    done: dict[str, float] = {}
+    ended_at: dict[str, float] = {}
     ends: dict[str, float] = {}
     deliveries, missing, before_end = 0, items, 0.0
     for line in lines:
         if line.kind == WORK:
             deliveries += 1
-            done.setdefault(line.name, line.at)
+            ended_at.setdefault(line.name, line.at)
             before_end = before_end if ends else line.at
             continue
         if line.kind == RESULT:
             continue
         if not ends:
-            missing = items - len(done)
+            missing = items - len(ended_at)
         ends.setdefault(line.name, line.at)
-    missing = missing if ends else items - len(done)
+    missing = missing if ends else items - len(ended_at)
     verdict = _verdict(len(ends), missing)
     step = next(iter(ends.values())) - before_end if ends and not missing else None
-    return Outcome(verdict, missing, len(ends), deliveries, _rate(done, items), step)
+    return Outcome(verdict, missing, len(ends), deliveries, _rate(ended_at, items), step)
 
 
 def judged_results(lines: Sequence[Line], items: int) -> Handed:
@@ -109,9 +109,9 @@ def _verdict(ends: int, missing: int) -> str:
     return ", ".join(wrongs) or ONCE
 
 
-def _rate(done: dict[str, float], items: int) -> float:
+def _rate(ended_at: dict[str, float], items: int) -> float:
     """Return the items a second between a tenth and nine tenths of *items*, 0 if they were never done."""
-    times = list(done.values())
+    times = list(ended_at.values())
     first, last = round(items * FROM), round(items * UNTIL) - 1
     if last >= len(times) or last <= first:
         return 0.0

@@ -20,7 +20,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JobRun:
     """A job that succeeded: its last event of each name; *cpu* in seconds, *peak* in bytes."""
 
     events: Mapping[str, dict[str, Any]]
@@ -57,7 +57,7 @@ class _Watch:
 
 def run(
     job: str, arguments: Sequence[str], environment: Mapping[str, str], accept: Sequence[int] = (0,)
-) -> Done:
+) -> JobRun:
     """Run ``pipeline.jobs.<job>`` to its end; SystemExit where its status is not in *accept*."""
     started = time.monotonic()
     process = subprocess.Popen(  # noqa: S603  # our own module
@@ -78,7 +78,7 @@ def run(
     if process.returncode not in accept:
         raise SystemExit(f"{job} ended with {process.returncode}")
     events = {event["event"]: event for event in map(json.loads, output.splitlines())}
-    return Done(events, time.monotonic() - started, sum(watch.ticks.values()) / TICKS, watch.peak)
+    return JobRun(events, time.monotonic() - started, sum(watch.ticks.values()) / TICKS, watch.peak)
 
 
 def _tree(root: int) -> Iterator[tuple[int, tuple[int, int]]]:

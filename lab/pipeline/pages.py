@@ -81,7 +81,7 @@ class Answers:
         self.leaf, self.parent = (
             json.dumps(units | {"Attributes": row}).encode() for row in (case.after, PARENT)
         )
-        self.plain = json.dumps(units).encode()
+        self.units_alone = json.dumps(units).encode()
         self.transaction = json.dumps({"ConsumedCapacity": [units["ConsumedCapacity"]] * 2}).encode()
         self.stored = json.dumps(case.stored)[1:] if case.stored else ""
         self.written: set[str] = set()
@@ -98,7 +98,7 @@ class Answers:
 
     def _update(self, body: bytes) -> bytes:
         if b"ALL_NEW" not in body:
-            return self.plain
+            return self.units_alone
         return self.parent if b"#1#" in body else self.leaf
 
     def _transaction(self, body: bytes) -> bytes:

@@ -68,10 +68,10 @@ class RoundTrip:
     def place(self, name: str) -> str:
         return str(self.folder / name)
 
-    def job(self, name: str, *arguments: str) -> measured_job.Done:
-        done = measured_job.run(name, arguments, self.environment)
-        print(f"{name:>10}: {done.summary(self.items)}", flush=True)
-        return done
+    def job(self, name: str, *arguments: str) -> measured_job.JobRun:
+        completed = measured_job.run(name, arguments, self.environment)
+        print(f"{name:>10}: {completed.summary(self.items)}", flush=True)
+        return completed
 
     def expect(self, claim: str, found: Any, wanted: Any) -> None:
         """Print *found*, and record it if it is not *wanted*."""
@@ -82,9 +82,9 @@ class RoundTrip:
     def fan_out(self) -> str:
         """Run fan_out; return the batch's id."""
         places = ["--dataset", self.place(DATASET), "--manifest", self.place("manifest")]
-        done = self.job("fan_out", *places, "--files", self.place("messages"), "--api-url", self.run.url)
-        self.expect("messages", done.events["saved"]["sent"], self.items)
-        return str(done.events["opened"]["batchId"])
+        completed = self.job("fan_out", *places, "--files", self.place("messages"), "--api-url", self.run.url)
+        self.expect("messages", completed.events["saved"]["sent"], self.items)
+        return str(completed.events["opened"]["batchId"])
 
     def ack(self, fresh: int) -> None:
         """Run bulk_ack, which must ack *fresh* items."""

@@ -49,10 +49,10 @@ def measured(spread: str, source: Path, items: int, missing: int) -> Measured:
     root = source.with_name(spread.replace(" ", "-"))
     exported = write_exports(root, items, outstanding_items(spread, items, missing))
     places = ["--manifest", str(source), "--out", str(root / "saved"), "--cores", CORES]
-    done = measured_job.run("reconcile", [*exported.arguments, *places], {"SPARK_LOCAL_DIRS": str(root)})
+    completed = measured_job.run("reconcile", [*exported.arguments, *places], {"SPARK_LOCAL_DIRS": str(root)})
     check(str(root / "saved"), exported)
-    print(f"{missing:,} outstanding {spread}: {done.summary(items)}", flush=True)
-    return Measured(spread, items, missing, done.seconds, done.cpu, done.peak)
+    print(f"{missing:,} outstanding {spread}: {completed.summary(items)}", flush=True)
+    return Measured(spread, items, missing, completed.seconds, completed.cpu, completed.peak)
 
 
 def _parser() -> argparse.ArgumentParser:

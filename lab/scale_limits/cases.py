@@ -10,10 +10,10 @@ from uuid import UUID
 
 from fanin.grouper.rules.model import BundleKey, Lane, TaskKey
 from fanin.queue.rules.keys import QueueKey
+from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.rules.page import PAGE_BITS_MAX
 from fanin.tracker.rules.tree import Shape
-from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from lab.scale_limits import streams
 from lab.scale_limits.keys import Key
 from lab.scale_limits.partitions import IN_FLIGHT, Load, Request
@@ -142,14 +142,14 @@ def tasks(rate: float, lanes: int = 1) -> Load:
 def _bundle(number: int, lanes: int) -> list[Request]:
     lane = Lane(TENANT, "orders", str(number % lanes))
     keys = [TaskKey(TENANT, f"{number}-{each}") for each in range(BUNDLE)]
-    made = BundleKey(TENANT, f"bundle-{number}")
+    key = BundleKey(TENANT, f"bundle-{number}")
     # Equal writes of tasks are one request with the first task's key: a hundred of them at one key would be
     # hotter than they are, so their units are spread over a hundredth each.
     registered = Request(
         {Key("tasks", str(keys[number % BUNDLE])): 1 / BUNDLE, streams.lane(lane): 1}, BUNDLE, BUNDLE / 2
     )
-    claims = [Request(_merged(each), 1, 0) for each in streams.bundled(keys, lane, made)]
-    calls = [each for each in streams.called(keys, made) if Key("tasks", str(keys[0])) not in each]
+    claims = [Request(_merged(each), 1, 0) for each in streams.bundled(keys, lane, key)]
+    calls = [each for each in streams.called(keys, key) if Key("tasks", str(keys[0])) not in each]
     return [registered, *claims, *(Request(_merged(each), 1, BUNDLE / 2 / len(calls)) for each in calls)]
 
 

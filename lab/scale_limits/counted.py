@@ -32,9 +32,9 @@ class Site:
     posted: list[Posting] = field(default_factory=list)
 
     @classmethod
-    def over(cls, client: Any, plain: Any, names: Mapping[str, str]) -> Site:
-        """Return a site that counts the requests of *client*; *plain* is another client of its tables."""
-        meter = KeyMeter(plain, places={name: place for place, name in names.items()})
+    def over(cls, client: Any, uncounted: Any, names: Mapping[str, str]) -> Site:
+        """Return a site that counts the requests of *client*; *uncounted* is another client of its tables."""
+        meter = KeyMeter(uncounted, places={name: place for place, name in names.items()})
         meter.attach(client)
         return cls(client, meter, names)
 

@@ -56,7 +56,7 @@ class KeyMeter(UnitMeter):
         self.read.append(self._reads(model.name, parsed))
 
     def _of(self, table: str, row: Row) -> Key:
-        name = self._hash(self.plain.describe_table(TableName=table)["Table"]["KeySchema"])
+        name = self._hash(self.uncounted.describe_table(TableName=table)["Table"]["KeySchema"])
         return Key(self.places[table], row[name]["S"])
 
     def _of_index(

@@ -165,8 +165,8 @@ class Tables:
             requests = [*outcome.waiting, *fresh]
             shares = self._second(requests, outcome)
             outcome.rates.append(float(sum(r.items * s for r, s in zip(requests, shares, strict=True))))
-            left = (_left(r, s) for r, s in zip(requests, shares, strict=True) if s < 1)
-            outcome.waiting = [each for each in left if each.times > NEGLIGIBLE]
+            throttled = (_throttled(r, s) for r, s in zip(requests, shares, strict=True) if s < 1)
+            outcome.waiting = [each for each in throttled if each.times > NEGLIGIBLE]
         return outcome
 
     def _second(self, requests: Sequence[Request], outcome: Outcome) -> Floats:
@@ -239,9 +239,9 @@ def position(value: str) -> float:
     return int.from_bytes(hashlib.md5(value.encode()).digest()[:8], "big") / 2**64  # noqa: S324
 
 
-def _left(request: Request, share: float) -> Request:
-    left = 1 - share
-    return Request(request.units, request.times * left, request.items * left)
+def _throttled(request: Request, share: float) -> Request:
+    share_left = 1 - share
+    return Request(request.units, request.times * share_left, request.items * share_left)
 
 
 def _even(units: float) -> Floats:

@@ -104,7 +104,7 @@ def _once(way: str, size: int, folder: Path, cores: int = 1) -> Measured:
 
 def run(way: str, folder: Path, cores: int = 1, runs: int = 2) -> Mapping[str, object]:
     """Run one way so often in a session of its own, and return what it printed."""
-    done = subprocess.run(  # noqa: S603 - our own
+    completed = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-m", "lab.spark.child", way, str(folder), str(cores), str(runs)],
         cwd=ROOT,
         env={**os.environ, **LIMITS},
@@ -113,7 +113,7 @@ def run(way: str, folder: Path, cores: int = 1, runs: int = 2) -> Mapping[str, o
         check=True,
         start_new_session=True,
     )
-    answer: Mapping[str, object] = json.loads(done.stdout.splitlines()[-1])
+    answer: Mapping[str, object] = json.loads(completed.stdout.splitlines()[-1])
     return answer
 
 
@@ -127,10 +127,10 @@ def _medians(way: str, size: int, answers: Sequence[Mapping[str, object]]) -> Me
 
 def _compare(answers: Mapping[tuple[str, int], Sequence[Mapping[str, object]]]) -> None:
     """Assert that all ways of one kind and size have made the same."""
-    made: dict[tuple[bool, int], set[object]] = {}
+    results: dict[tuple[bool, int], set[object]] = {}
     for (way, size), found in answers.items():
-        made.setdefault((way in FILES, size), set()).update(answer["digest"] for answer in found)
-    for each, digests in made.items():
+        results.setdefault((way in FILES, size), set()).update(answer["digest"] for answer in found)
+    for each, digests in results.items():
         assert len(digests) == 1, f"{each}: the ways have made different bits: {digests}"
 
 

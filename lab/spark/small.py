@@ -68,10 +68,10 @@ def _measured(folder: Path, rows: int, rounds: int) -> dict[str, float]:
 def _run(job: str, folder: Path, engine: str, own: Sequence[str]) -> float:
     shell = [sys.executable, "-m", "lab.spark.shell", job, str(folder)]
     command = [*shell, "--engine", engine, "--cores", "2", *own]
-    done = subprocess.run(  # noqa: S603 - our own
+    completed = subprocess.run(  # noqa: S603 - our own
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, start_new_session=True
     )
-    return float(done.stdout.splitlines()[-1])
+    return float(completed.stdout.splitlines()[-1])
 
 
 def _keep(found: dict[int, dict[str, float]], command: str) -> None:

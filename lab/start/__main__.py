@@ -172,14 +172,14 @@ def _place(item: tuple[str, Sequence[Start]]) -> tuple[bool, bool, bool, str]:
 def requests(env: Mapping[str, str]) -> tuple[float, float]:
     """Return the CPU seconds of the first read of a batch, and of each of the next 200."""
     with stub() as url:
-        done = subprocess.run(  # noqa: S603 - our own
+        completed = subprocess.run(  # noqa: S603 - our own
             [sys.executable, "-c", REQUESTS],
             env={**env, "AWS_ENDPOINT_URL": url},
             capture_output=True,
             text=True,
             check=True,
         )
-    first, next_ = done.stderr.split()[-2:]
+    first, next_ = completed.stderr.split()[-2:]
     return float(first), float(next_)
 
 

@@ -34,8 +34,8 @@ def test_the_exports_have_all_leaves_with_all_items_acked_but_those(tmp_path):
     pages = [read_row(line.item)[0] for file in files for line in export.lines(file)]
     pages.sort(key=lambda page: page["page"])
     acked = bitmaps.as_rows(page["bits"] for page in pages)
-    left = bitmaps.item_masks(np.arange(5), 1024, 5001) & ~acked
-    assert bitmaps.positions(np.arange(5), left, 1024).tolist() == outstanding.tolist()
+    unacked = bitmaps.item_masks(np.arange(5), 1024, 5001) & ~acked
+    assert bitmaps.positions(np.arange(5), unacked, 1024).tolist() == outstanding.tolist()
     assert [page["size"] for page in pages] == [None] * 4 + [905]
     (batch,) = (line.item for file in export.describe(exported.batches).files for line in export.lines(file))
     assert read_row(batch)[1]["state"] == "CLOSED"

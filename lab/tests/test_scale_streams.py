@@ -32,12 +32,12 @@ NAMES = {
 @pytest.fixture
 def site():
     with mock_aws():
-        plain, counted = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
-        tables.create_tables(plain)
-        grouper_tables.create_tables(plain)
-        queue_table.create_queue_table(plain)
+        uncounted, counted = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
+        tables.create_tables(uncounted)
+        grouper_tables.create_tables(uncounted)
+        queue_table.create_queue_table(uncounted)
         with tables.deep_recursion():
-            yield Site.over(counted, plain, NAMES)
+            yield Site.over(counted, uncounted, NAMES)
 
 
 def sent(site) -> list[dict]:
@@ -100,7 +100,7 @@ def test_a_reason_is_offered_to_each_of_its_slots_once_all_are_taken(site):
     group = tracker.add(TENANT, batch.batch_id, 4096).groups[0].id
     taken = Sample("another", "why", batch.created_at)
     for slot in range(SAMPLES):
-        site.meter.plain.put_item(
+        site.meter.uncounted.put_item(
             TableName=NAMES["batches"], Item=sample_item(batch.key, slot, taken, batch.expires_at)
         )
     site.meter.take()
@@ -129,19 +129,19 @@ def test_the_tasks_of_a_bundle(site):
         grouper.register_all(TENANT, [NewTask(payload=1, task_id=each.task_id, target="x") for each in tasks])
         site.time += timedelta(seconds=5)
         grouper.lead(next(each.message for each in site.posted if each.message.key == tasks[0]))
-        made = site.posted[-1].message
-        grouper.handle(made, Api(), Api())
-        return tasks, BundleKey(TENANT, made.key.bundle_id)
+        message = site.posted[-1].message
+        grouper.handle(message, Api(), Api())
+        return tasks, BundleKey(TENANT, message.key.bundle_id)
 
     bundle(1)
     site.meter.take()
-    tasks, made = bundle(2)
+    tasks, message = bundle(2)
 
     assert sent(site) == modelled(
         [
             *(streams.registered(each, target) for each in tasks),
-            *streams.bundled(tasks, target, made),
-            *streams.called(tasks, made),
+            *streams.bundled(tasks, target, message),
+            *streams.called(tasks, message),
         ]
     )
 

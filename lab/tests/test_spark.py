@@ -36,11 +36,11 @@ def test_one_ack_in_twenty_is_a_repetition_and_none_is_beyond():
 
 @pytest.mark.parametrize(("form", "before"), [("texts", 0), ("integers", 0), ("ranges", 0), ("ranges", 1)])
 def test_the_job_folds_the_logs_to_the_items_that_they_have(tmp_path, form, before):
-    made = inputs.write_logs(tmp_path / "logs", ROWS, form, before)
+    written = inputs.write_logs(tmp_path / "logs", ROWS, form, before)
     logs = inputs.read_logs(tmp_path / "logs")
     folder = Folder(Registry(logs.batch), inputs.TENANT)
 
-    for path in sorted(made.folder.iterdir()):
+    for path in sorted(written.folder.iterdir()):
         assert not [row for one in ack_logs.read(str(path)) for row in folder.take(one, str(path))]
     (found,) = (fold.succeeded for fold in folder._folds.values())
     pages, masks = bitmaps.pages_of(*found.blocks())

@@ -30,13 +30,13 @@ class OnMoto(Site):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        client, plain = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
-        create_tables(plain)
+        client, uncounted = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
+        create_tables(uncounted)
         self.dynamo = DynamoStore(client, Tables(*TABLES))
         setup = Tracker(self.dynamo)
         self.batch = setup.open(TENANT, OpenBatch())
         self.group = setup.add(TENANT, self.batch.batch_id, self.items).groups[0].id
-        self.units, self.meter = UnitMeter(plain).attach(client), Meter().attach(client)
+        self.units, self.meter = UnitMeter(uncounted).attach(client), Meter().attach(client)
 
     def tracker(self) -> Tracker:
         store = getattr(self, "dynamo", None)
@@ -72,7 +72,7 @@ def test_the_counts_are_those_of_the_workers_requests(
 
     monkeypatch.setattr(measuring, "Site", site)
     found: dict[str, float] = {}
-    left = Tracker.outstanding
+    outstanding = Tracker.outstanding
 
     def stopped(self: Tracker, *given: Any) -> Any:  # before what checks that nothing is left
         found.update(
@@ -83,7 +83,7 @@ def test_the_counts_are_those_of_the_workers_requests(
                 "refused": sites[0].meter.totals["refused"],
             }
         )
-        return left(self, *given)
+        return outstanding(self, *given)
 
     monkeypatch.setattr(Tracker, "outstanding", stopped)
     measure(way, items)
@@ -118,14 +118,16 @@ def test_consumers_read_their_batch_once_in_five_seconds() -> None:
 
 
 def test_a_bill_has_what_brings_the_acks() -> None:
-    plain, queue = (measure(Way(100, through=through), 2_000) for through in ("", QUEUE))
-    of_plain, of_queue = usage_of(plain, FUNCTION).units, usage_of(queue, FUNCTION).units
+    direct, queue = (measure(Way(100, through=through), 2_000) for through in ("", QUEUE))
+    of_direct, of_queue = usage_of(direct, FUNCTION).units, usage_of(queue, FUNCTION).units
 
-    assert of_plain["queue_request"] == 600
+    assert of_direct["queue_request"] == 600
     assert of_queue["queue_request"] == 1_200
     assert of_queue["invocation"] == 20
-    assert "invocation" not in of_plain
-    assert row_of(queue, FUNCTION).dollars > row_of(plain, FUNCTION).dollars > row_of(plain, FUNCTION).tables
+    assert "invocation" not in of_direct
+    assert (
+        row_of(queue, FUNCTION).dollars > row_of(direct, FUNCTION).dollars > row_of(direct, FUNCTION).tables
+    )
 
 
 def row(way: Way, requests: float) -> Row:

@@ -64,21 +64,21 @@ def measured(way: str, messages: int, latency: int) -> Measured:
         assert site.stdout is not None
         url = f"http://127.0.0.1:{site.stdout.readline().strip()}"
         worker = [sys.executable, "-m", "lab.working.ways", way, url, str(messages)]
-        done = subprocess.run(worker, check=True, capture_output=True, text=True, env=_environment())  # noqa: S603
+        completed = subprocess.run(worker, check=True, capture_output=True, text=True, env=_environment())  # noqa: S603
         stats = _read(f"{url}/stats")
     finally:
         site.kill()
         site.wait()
     rate, acks = stats["deleted"] / stats["seconds"], stats["requests"]["/v1/acks"]
-    return Measured(way, f"{latency} ms", rate, stats["deleted"] / float(done.stdout), f"{acks:,}")
+    return Measured(way, f"{latency} ms", rate, stats["deleted"] / float(completed.stdout), f"{acks:,}")
 
 
 def of_dramatiq(python: Path, messages: int) -> Measured:
     """Run dramatiq's worker over messages that a Redis on this machine has."""
     script = Path(__file__).with_name("of_dramatiq.py")
     command = [str(python), str(script), str(messages)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
-    answer = json.loads(done.stdout.splitlines()[-1])
+    completed = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+    answer = json.loads(completed.stdout.splitlines()[-1])
     return Measured(DRAMATIQ, "0 ms", answer["rate"], answer["by_processor"], "none")
 
 

@@ -113,7 +113,7 @@ class LocalFold:
         tally = Tally(processes.count(), processes.count())
         clock = Clock(PROGRESS_SECONDS, lambda: progress(tally))
         marked = list(processes.run(_mark_task, [(task, target) for task in tasks], tally, clock))
-        return list(_by_batch((row for done in marked for row in done), target))
+        return list(_by_batch((row for part in marked for row in part), target))
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""

@@ -20,7 +20,7 @@ from fanin.aws.forking import cache_per_process
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
 from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, Tracker, Verdict
-from fanin.tracker.writing.recording import OFFERS_A_REQUEST
+from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.table_frames.tables import Tables
 

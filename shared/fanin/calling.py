@@ -193,11 +193,11 @@ class Block(AbstractContextManager[T]):
 
 def block(make: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
     """Return *make* as a context manager, like ``contextlib.contextmanager``, but not as a decorator."""
-    made = contextmanager(make)
+    manager = contextmanager(make)
 
     @wraps(make)
     def call(*args: P.args, **kwargs: P.kwargs) -> Block[T]:
-        return Block(made(*args, **kwargs))
+        return Block(manager(*args, **kwargs))
 
     return call
 

@@ -120,8 +120,8 @@ OLDEST_JOB_SECONDS = "OldestJobSeconds"
 
 def camel(name: str) -> str:
     """Return the name in JSON of a field."""
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+    first, *others = name.split("_")
+    return first + "".join(part.capitalize() for part in others)
 
 
 DOORBELL_NAME_MAX = 80

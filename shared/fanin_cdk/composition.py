@@ -11,13 +11,11 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from fanin.names import JOB_DEAD
-from fanin_cdk.events.callbacks import Callbacks
-from fanin_cdk.events.confirmation import Confirmation
-from fanin_cdk.events.dead_letter_queues import UNMATCHED, DeadLetterQueues
-from fanin_cdk.events.ending import EndingEvents
-from fanin_cdk.events.job_events import DeadJobEvents
-from fanin_cdk.events.publications import PublicationParts
-from fanin_cdk.events.resuming import Resuming
+from fanin_cdk.event_delivery.callbacks import Callbacks
+from fanin_cdk.event_delivery.confirmation import Confirmation
+from fanin_cdk.event_delivery.ending import EndingEvents
+from fanin_cdk.event_delivery.job_events import DeadJobEvents
+from fanin_cdk.event_delivery.resuming import Resuming
 from fanin_cdk.grants.group_handlers import REGISTRATIONS
 from fanin_cdk.grants.handlers import (
     API,
@@ -34,12 +32,14 @@ from fanin_cdk.monitoring.watched import Watched
 from fanin_cdk.resources.api import Api, Served
 from fanin_cdk.resources.archive import Archive
 from fanin_cdk.resources.buckets import results_bucket
+from fanin_cdk.resources.dead_letter_queues import UNMATCHED, DeadLetterQueues
 from fanin_cdk.resources.functions import Functions, tenant_of_messages
 from fanin_cdk.resources.grouper import FaninGrouper
 from fanin_cdk.resources.jobs import FaninQueues
+from fanin_cdk.resources.publications import PublicationParts
 from fanin_cdk.resources.queues import SourceQueue
-from fanin_cdk.resources.sweeper import Sweeper
 from fanin_cdk.resources.tables import Tables
+from fanin_cdk.resources.triggers import Sweeper
 from fanin_cdk.settings.concurrency import shortage
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import served
@@ -109,9 +109,9 @@ class Composition(Construct):
         return ending
 
     def _confirmation(self) -> Confirmation:
-        made = Confirmation(self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT))
-        self.watched.dead_letter_queues |= {"Confirmation": made.dead_letter_queue}
-        return made
+        confirmation = Confirmation(self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT))
+        self.watched.dead_letter_queues |= {"Confirmation": confirmation.dead_letter_queue}
+        return confirmation
 
     def _watched(self, sweep: lambda_.Function) -> Watched:
         """Return what the tracker's own part has for alarms and the dashboard; other parts add theirs."""

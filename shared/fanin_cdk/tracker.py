@@ -20,16 +20,16 @@ from constructs import Construct
 
 from fanin.names import BATCH_COMPLETED, JOBS_INDEX
 from fanin_cdk.composition import Authorization, Composition
-from fanin_cdk.events.callbacks import check_place
-from fanin_cdk.events.dead_letter_queues import UNMATCHED
-from fanin_cdk.events.deliveries import Deliveries
-from fanin_cdk.events.ending import DETAIL_TYPES
+from fanin_cdk.event_delivery.callbacks import check_place
+from fanin_cdk.event_delivery.deliveries import Deliveries
+from fanin_cdk.event_delivery.ending import DETAIL_TYPES
 from fanin_cdk.grants import announcing, consuming, encryption, looping, other_stacks, reaching, results
 from fanin_cdk.grants.equipping import Equipment
 from fanin_cdk.grants.handlers import RESUMES
 from fanin_cdk.grants.job_handlers import ADD, WORK
 from fanin_cdk.monitoring.construct import Monitoring
 from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.resources.dead_letter_queues import UNMATCHED
 from fanin_cdk.resources.jobs import FaninQueues
 from fanin_cdk.resources.queues import BATCH_WINDOW, feed, queue_mappings
 from fanin_cdk.settings.concurrency import shares
@@ -329,13 +329,13 @@ class FaninTracker(Composition):
 
     def _park(self) -> None:
         """Make the queue of dead-letter messages that match no item, if it is not made yet."""
-        made = self.dead_letter_queues.let_park()
-        if made is None:
+        queue = self.dead_letter_queues.let_park()
+        if queue is None:
             return
-        self._adopt(made)
-        self.outputs |= {"UnmatchedMessagesQueueUrl": made.queue_url}
+        self._adopt(queue)
+        self.outputs |= {"UnmatchedMessagesQueueUrl": queue.queue_url}
         if self.monitoring:
-            self.monitoring.watch_dead_letter_queue(UNMATCHED, made)
+            self.monitoring.watch_dead_letter_queue(UNMATCHED, queue)
 
     def _share_with(self, queues: int) -> None:
         """Divide the concurrent executions again, with *queues* more that functions consume."""

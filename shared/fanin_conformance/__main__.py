@@ -101,7 +101,7 @@ def _tracker(parser: argparse.ArgumentParser, adapter: str, url: str | None) -> 
     if adapter == FANIN and not url:
         parser.error("give --url, or FANIN_URL; `fanin local up` prints the URL of a local run")
     try:
-        made: Adapter = getattr(importlib.import_module(module), name)(url)
+        created: Adapter = getattr(importlib.import_module(module), name)(url)
     except FaninError as error:
         parser.error(str(error))
     except ModuleNotFoundError as error:
@@ -110,9 +110,9 @@ def _tracker(parser: argparse.ArgumentParser, adapter: str, url: str | None) -> 
         parser.error(f"--adapter {adapter}: {error}; {WANTED}, from a folder of PYTHONPATH or this one")
     except (ImportError, SyntaxError, AttributeError, TypeError, ValueError) as error:
         parser.error(f"--adapter {adapter}: {error}; {WANTED}")
-    if not isinstance(made, Adapter):
+    if not isinstance(created, Adapter):
         parser.error(f"--adapter {adapter} is none; {WANTED}")
-    return made
+    return created
 
 
 def _print_row(judgement: Judgement) -> None:

@@ -103,8 +103,8 @@ class FaninOverHttp(Adapter):
 
     def close(self, batch: str, token: str | None = None) -> Answer:
         answer = self.post(f"/v1/batches/{batch}/close", {}, token)
-        done = Completion(batch, user_key=answer.get("userKey"))
-        return Answer((done,) if answer["completedByYou"] else ())
+        completion = Completion(batch, user_key=answer.get("userKey"))
+        return Answer((completion,) if answer["completedByYou"] else ())
 
     def ack(self, items: Sequence[str], token: str | None = None) -> Answer:
         return self._acked({"items": list(items)}, token)
@@ -210,8 +210,12 @@ class FaninOverHttp(Adapter):
     def _acked(self, body: Json, token: str | None) -> Answer:
         answer = self.post("/v1/acks", body, token)
         completions = tuple(
-            Completion(done["batchId"], succeeded=done["result"] == "succeeded", user_key=done.get("userKey"))
-            for done in answer["completions"]
+            Completion(
+                completion["batchId"],
+                succeeded=completion["result"] == "succeeded",
+                user_key=completion.get("userKey"),
+            )
+            for completion in answer["completions"]
         )
         return Answer(completions, tuple(result["verdict"] for result in answer["results"]))
 

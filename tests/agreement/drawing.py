@@ -12,7 +12,7 @@ from fanin import Mode, Retention, State
 from fanin.client.items import Items
 from fanin.testing import FakeFanin
 from fanin.tracker import Batch, ItemId
-from fanin.tracker.writing.reopening import ReopenItems
+from fanin.tracker.batch_changes.reopening import ReopenItems
 from tests.agreement.calls import Block, Call
 from tests.agreement.deliveries import Delivery
 from tests.agreement.worlds import AT, FRESH_FOR
@@ -262,9 +262,9 @@ class Drawing:
             results=self._is(0.5),
         )
 
-    def _left(self) -> Call:
+    def _outstanding_of(self) -> Call:
         items = self._range() if self.items else Items(FOREIGN, GONE[37:73], 3)
-        return Call("left", (items,), {"failed": True} if self._is(0.5) else {})
+        return Call("outstanding_of", (items,), {"failed": True} if self._is(0.5) else {})
 
     def _batches(self) -> Call:
         values: dict[str, tuple[Any, ...]] = {
@@ -371,7 +371,7 @@ CHOICES: tuple[tuple[Callable[[Drawing], Step], int], ...] = (
     (Drawing._read, 6),
     (Drawing._read_of_batch, 4),
     (Drawing._map, 1),
-    (Drawing._left, 2),
+    (Drawing._outstanding_of, 2),
     (Drawing._delivery, 3),
     (Drawing._batches, 2),
     (Drawing._delete_ended, 1),

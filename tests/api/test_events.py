@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from fanin.api.bus_events.ending_events import confirm, endings
-from fanin.aws.sending.bus import Bus
+from fanin.aws.messaging.bus import Bus
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.instants import iso
 from fanin.item_results.memory import MemoryObjects

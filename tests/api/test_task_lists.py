@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.api.cursors import group_cursors
 from fanin.api.cursors import list_cursors as cursors
+from fanin.api.cursors import target_cursors
 from fanin.errors import InvalidRequest
 from fanin.grouper import Answer, BundleMessage, Outcome, Verdict
 from fanin.grouper.listing import BundledPlace, WaitingPlace
@@ -173,9 +173,9 @@ WAITING = [
 ]
 BUNDLED = [BundledPlace(), BundledPlace(63, 2**63, 999), BundledPlace(1)]
 CURSORS = [
-    *((group_cursors.waiting_at, group_cursors.of_waiting, place) for place in WAITING),
-    *((group_cursors.bundled_at, group_cursors.of_bundled, place) for place in BUNDLED),
-    *((group_cursors.target_at, group_cursors.of_target, target) for target in ("a", "acme/eu", "x" * 128)),
+    *((target_cursors.waiting_at, target_cursors.of_waiting, place) for place in WAITING),
+    *((target_cursors.bundled_at, target_cursors.of_bundled, place) for place in BUNDLED),
+    *((target_cursors.target_at, target_cursors.of_target, target) for target in ("a", "acme/eu", "x" * 128)),
 ]
 
 
@@ -186,9 +186,9 @@ def test_a_cursor_stands_for_its_place(read, write, place):
 
 def test_the_cursor_of_another_list_is_refused(gateway):
     made = {
-        group_cursors.waiting_at: group_cursors.of_waiting(WAITING[1]),
-        group_cursors.bundled_at: group_cursors.of_bundled(BUNDLED[1]),
-        group_cursors.target_at: group_cursors.of_target("acme"),
+        target_cursors.waiting_at: target_cursors.of_waiting(WAITING[1]),
+        target_cursors.bundled_at: target_cursors.of_bundled(BUNDLED[1]),
+        target_cursors.target_at: target_cursors.of_target("acme"),
         cursors.term_at: cursors.of_term((1, 2)),
         cursors.item_at: cursors.of_item(3),
     }
@@ -197,5 +197,5 @@ def test_the_cursor_of_another_list_is_refused(gateway):
             if of is not read:
                 with pytest.raises(InvalidRequest):
                     read(cursor)
-    bundled = made[group_cursors.bundled_at]
+    bundled = made[target_cursors.bundled_at]
     assert gateway.send("GET", "/v1/tasks", query={"target": "x", "cursor": bundled}).status == 400

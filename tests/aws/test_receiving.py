@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.aws.receiving import ReceivedQueue
+from fanin.aws.messaging.receiving import ReceivedQueue
 from fanin.errors import StoreUnavailable
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:work"

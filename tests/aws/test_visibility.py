@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fanin.aws.sending.visibility import Visibility
+from fanin.aws.messaging.visibility import Visibility
 from tests.request_rules.hook import expected
 
 WINDOW = 43_200

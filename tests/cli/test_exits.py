@@ -15,8 +15,8 @@ from botocore.exceptions import (
 )
 
 from fanin import Fanin, WorkSummary
-from fanin.cli.services import work
-from fanin.cli.services.work import handler_of
+from fanin.cli.queues_and_tasks import work
+from fanin.cli.queues_and_tasks.work import handler_of
 from fanin.cli.terminal.exits import ExitCode, Refused, UsageError, code_of
 from fanin.errors import AccessDenied, Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.local import LocalRunError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from fanin.cli.services import mcp
-from fanin.cli.services.tools import tool_error
+from fanin.cli import mcp
+from fanin.cli.tools import tool_error
 
 if TYPE_CHECKING:  # the protocol's kit takes a second to import, in each process that collects the tests
     from mcp import Client

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from fanin import State, Status
-from fanin.cli.terminal.bar import DONE, FAILED, LEFT, Look, bar, line
+from fanin.cli.terminal.bar import ACKED, FAILED, OUTSTANDING, Look, bar, line
 from fanin.cli.terminal.output import clean
 from fanin.cli.terminal.rate import Rate, seconds_left
 
@@ -66,12 +66,12 @@ def test_the_bar_is_empty_only_at_nothing_full_only_at_all_and_shows_every_failu
     drawn = bar(status(done, total, failed, exact=exact), width)
 
     assert len(drawn) == width
-    assert drawn == "".join(sorted(drawn, key=[DONE, FAILED, LEFT].index))
-    assert (drawn == LEFT * width) == (done == 0)
-    assert (LEFT not in drawn) == (done == total and exact)
+    assert drawn == "".join(sorted(drawn, key=[ACKED, FAILED, OUTSTANDING].index))
+    assert (drawn == OUTSTANDING * width) == (done == 0)
+    assert (OUTSTANDING not in drawn) == (done == total and exact)
     assert (FAILED in drawn) == (failed > 0)
-    if failed == 0 or (0 < failed < done and width - drawn.count(LEFT) > 1):
-        assert (DONE in drawn) == (done > 0)
+    if failed == 0 or (0 < failed < done and width - drawn.count(OUTSTANDING) > 1):
+        assert (ACKED in drawn) == (done > 0)
 
 
 @pytest.mark.parametrize("key", ["漢字" * 20, "🎉" * 40, "e\u0301" * 30, "of an old row\x1b[2J" * 5])

@@ -11,7 +11,7 @@ from moto import mock_aws
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.cli.terminal.exits import ExitCode
-from fanin.publishing import redriving
+from fanin.dead_letter_redrive import redrive
 from tests.cli.serving import refusal
 from tests.contract import moto_clients
 
@@ -19,7 +19,7 @@ from tests.contract import moto_clients
 @pytest.fixture
 def sqs(monkeypatch):
     """SQS with the queue ``work`` and its dead-letter queue ``dead``."""
-    monkeypatch.setattr(redriving, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(redrive, "WAIT_SECONDS", 0)
     with mock_aws():
         client = moto_clients.client("sqs")
         dead = client.create_queue(QueueName="dead")["QueueUrl"]

@@ -147,7 +147,7 @@ CALLS = {
     "fail": (lambda fanin: fanin.fail(["x"]), "items"),
     "status": (lambda fanin: fanin.status(5), "batch"),
     "delete_ended": (lambda fanin: fanin.delete_ended(1), "before"),
-    "left": (lambda fanin: fanin.left(fanin.open().add(10_001)), "items"),
+    "outstanding_of": (lambda fanin: fanin.outstanding_of(fanin.open().add(10_001)), "items"),
     "a parent that is no item": (lambda fanin: fanin.open(parent=NO_ITEM), "parent"),
     "a parent that counts": (
         lambda fanin: fanin.open(parent=fanin.open(mode="estimated").add(1)[0]),

@@ -37,9 +37,9 @@ class Recorded(DirectTransport):
         self.asked.append([(ack.first, ack.last, str(ack.outcome), ack.reason) for ack in acks])
         return super().ack(acks, key)
 
-    def left(self, *asked, **more):
-        self.asked.append("left")
-        return super().left(*asked, **more)
+    def outstanding_of(self, *asked, **more):
+        self.asked.append("outstanding_of")
+        return super().outstanding_of(*asked, **more)
 
 
 @pytest.fixture

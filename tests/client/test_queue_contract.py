@@ -157,7 +157,7 @@ def dies_and_is_revived(sides: Sides) -> Any:
     some = sides.queue.revive([dead["a"].dead_id, dead["b"].dead_id])
     deleted = sides.queue.delete(["b", "none"], dead_ids=[dead["b"].dead_id])
     every = sides.queue.revive_all()
-    left = list(some.left.values())
+    left = list(some.not_revived.values())
     outcomes = deleted.jobs, list(deleted.dead.values())
     return some.revived, left, every.revived, outcomes, sorted(job.key for job in sides.queue.jobs())
 

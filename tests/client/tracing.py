@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from fanin.aws.receiving import record_of
+from fanin.aws.messaging.receiving import record_of
 
 ARN = "arn:aws:sqs:eu-west-1:1:work"
 

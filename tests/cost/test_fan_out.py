@@ -10,8 +10,8 @@ from fanin.cost import Bill
 from fanin.cost import fan_out as costs
 from fanin.cost.fan_out import fan_out, messages_of
 from fanin.publishing import packing
+from fanin.tracker.batch_changes.climb import GUARDED_DIGITS
 from fanin.tracker.rules.page import DIGIT_BITS, PAGE_BITS_MAX
-from fanin.tracker.writing.climb import GUARDED_DIGITS
 
 BILLION = 10**9
 ROW_BYTES = 239

@@ -160,7 +160,7 @@ def _reopen(_: Account) -> Delivery:
 
 
 def _origin(_: Account) -> Delivery:
-    from fanin.tracker.writing.reopening import ReopenBatch
+    from fanin.tracker.batch_changes.reopening import ReopenBatch
 
     batch = tracking.tracker().reopen(TENANT, ReopenBatch(origin_batch_id=failed_in_part()), "t", key="k")
     return Request("GET", f"/v1/batches/{batch.batch_id}/origin")

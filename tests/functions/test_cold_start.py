@@ -67,7 +67,7 @@ REPORT = """
 import json, os, sys
 from fanin.aws import clients
 names = ("dynamodb", "events", "functions", "s3", "secrets", "sqs")
-made = [name for name in names if getattr(clients, name)._own._made]
+made = [name for name in names if getattr(clients, name)._own._created]
 print(json.dumps({"modules": list(sys.modules), "made": made}), flush=True)
 os._exit(0)  # to tear all modules down takes as long as to import some
 """
@@ -139,7 +139,7 @@ def test_each_handler_that_is_deployed_is_tested_here_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", CONSUMERS)
-def test_no_consumer_imports_the_http_edge_or_what_it_is_made_of(name: str) -> None:
+def test_no_consumer_imports_the_http_edge_or_what_it_is_created_of(name: str) -> None:
     loaded = modules(name)
 
     assert not loaded & {"pydantic", "aws_lambda_powertools", EDGE, *NOWHERE, *LISTS}

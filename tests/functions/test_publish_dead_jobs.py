@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 from moto.events.models import EventPattern
 
-from fanin.aws.sending.bus import Bus
+from fanin.aws.messaging.bus import Bus
 from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
@@ -60,7 +60,7 @@ def worked(queue: Queue, *, failed: bool) -> None:
 def died() -> list[dict[str, Any]]:
     """The records that the filter of the template passes."""
     # Here, for importing it starts a Node, which the collection of other tests need not wait for.
-    from fanin_cdk.events.job_events import DIED
+    from fanin_cdk.event_delivery.job_events import DIED
 
     passes = EventPattern.load(json.dumps(DIED)).matches_event
     clients = moto_clients.client("dynamodb"), moto_clients.client("dynamodbstreams")

@@ -13,7 +13,7 @@ from botocore.session import Session
 from botocore.stub import Stubber
 
 from fanin.api.bus_events.ending_events import endings
-from fanin.aws.sending import durable_callbacks, step_functions
+from fanin.aws import durable_callbacks, step_functions
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore

@@ -41,7 +41,7 @@ def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_froze
     done = failures(Site(run, "failures"), jobs=100, workers=3)
 
     assert done.odd == {}
-    assert done.left == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}
+    assert done.unfinished == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}
     assert done.rejected > 0
     assert (done.refused_acks > 0, done.late_acks) == (True, 0)
     # How soon is for the benchmark to say: here it may wait for a machine that others use.

@@ -30,7 +30,7 @@ def function_of(assembly, name):
 
 
 def test_the_stream_of_jobs_is_read_for_the_dead_alone(everything):
-    from fanin_cdk.events.job_events import DIED
+    from fanin_cdk.event_delivery.job_events import DIED
 
     mapping = everything.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishDeadJobs")["Properties"]
     (pattern,) = mapping["FilterCriteria"]["Filters"]

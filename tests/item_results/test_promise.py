@@ -11,8 +11,8 @@ from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.item_results.service import Results
 from fanin.result_texts import result_text
 from fanin.tracker import OpenBatch, Outcome, Tracker, Verdict
+from fanin.tracker.batch_changes.reopening import ReopenBatch
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.writing.reopening import ReopenBatch
 from tests.item_results.conftest import TENANT, Site
 from tests.tracker.calls import Clock
 

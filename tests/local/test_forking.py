@@ -230,7 +230,7 @@ if os.fork() == 0:
     import boto3
     print(json.dumps({
         **found, "session": boto3.DEFAULT_SESSION is not None, "forked": forking.is_forked(),
-        "made": [str(each) for each in forking._ALL if each.is_made or each.inherited],
+        "made": [str(each) for each in forking._ALL if each.is_created or each.inherited],
     }))
     sys.exit()
 os.wait()

@@ -30,7 +30,7 @@ from tests.publishing.interrupted import Killed, Network, Watched
 
 ROWS = 25
 URL = "http://sqs/1/work"
-REQUESTS = {"open", "get", "add", "close", "left", "send_message_batch"}
+REQUESTS = {"open", "get", "add", "close", "outstanding_of", "send_message_batch"}
 
 
 class Queue:

@@ -14,10 +14,10 @@ from fanin.queue.dynamodb import items
 from fanin.queue.rules.keys import NAME_BYTES_MAX
 from fanin.queue.rules.model import PAYLOAD_BYTES_MAX
 from fanin.tracker import TOTAL_MAX
+from fanin.tracker.batch_changes.climb import GUARDED_DIGITS
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, PageMasks, mask_of
-from fanin.tracker.writing.climb import GUARDED_DIGITS
 from tests.contract.grouper.calls import empty
 from tests.contract.queue.calls import new
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table

@@ -24,7 +24,7 @@ from fanin.s3_publications.created import Created
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
-from fanin.s3_publications.service import Publications, Went
+from fanin.s3_publications.service import Publications, StepResult
 from fanin.settings.tracking import Tables
 from fanin.tracker import ListQuery, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
@@ -125,7 +125,7 @@ def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_clo
     found, end = world.publications().get("t", batch.batch_id)
 
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
-    assert went == [Went.ON] * (len(went) - 1) + [Went.PUBLISHED]
+    assert went == [StepResult.ON] * (len(went) - 1) + [StepResult.PUBLISHED]
     assert len(went) > 1
     assert (found.state, found.total, found.labels["source"]) == (State.CLOSED, ROWS, ORDER.source)
     assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
@@ -185,7 +185,7 @@ def test_a_message_that_comes_twice_is_handled_by_one_process_and_by_the_other_o
     with pytest.raises(StaleWrite):
         second.go_on(message_of(message), lambda: True)
 
-    assert (seen, world.run()) == ([Went.PUBLISHED], [Went.PUBLISHED])
+    assert (seen, world.run()) == ([StepResult.PUBLISHED], [StepResult.PUBLISHED])
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
 
 
@@ -195,7 +195,7 @@ def test_a_cancel_stops_it_at_the_next_part(world):
     sent = len(world.work.bodies)
     world.publications().tracker.cancel("t", batch.batch_id)
 
-    assert world.run() == [Went.STOPPED]
+    assert world.run() == [StepResult.STOPPED]
     assert (len(world.work.bodies), world.messages) == (sent, [])
 
 
@@ -266,7 +266,7 @@ def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(w
     world.work.failures.append([refusal])
     batch, _ = world.publications().start(ORDER, CATALOG, "key")
 
-    assert world.run() == [Went.STOPPED]
+    assert world.run() == [StepResult.STOPPED]
     found = world.publications().get("t", batch.batch_id)[0]
     assert (found.state, found.end_reason) == (
         State.CANCELLED,
@@ -291,7 +291,7 @@ def test_a_queue_that_does_not_exist_cancels_the_batch_with_the_reason(world, mo
     order = message_of(world.messages[0])
 
     found = replace(world.publications(), sender_of=s3_publications.sender_of)
-    assert found.go_on(order, lambda: True) is Went.STOPPED
+    assert found.go_on(order, lambda: True) is StepResult.STOPPED
     reason = world.publications().get("t", batch.batch_id)[0].end_reason
     assert reason == f"there is no queue {QUEUE}; create it, or correct the setting publications"
 
@@ -305,7 +305,7 @@ def test_rows_that_pass_a_cap_cancel_the_batch_with_the_reason_and_none_of_their
 
     went = world.run()
     found = world.publications().get("t", batch.batch_id)[0]
-    assert went[-1] is Went.STOPPED
+    assert went[-1] is StepResult.STOPPED
     assert found.state is State.CANCELLED
     assert found.end_reason.startswith(f"{ORDER.source} passes a cap of its batch: ")
     assert f" {most}" in found.end_reason
@@ -328,7 +328,7 @@ def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_r
     def check(_):
         raise InvalidRequest("this deployment publishes none")
 
-    assert replace(world.publications(), check=check).go_on(order, lambda: True) is Went.STOPPED
+    assert replace(world.publications(), check=check).go_on(order, lambda: True) is StepResult.STOPPED
     found = world.publications().get("t", batch.batch_id)[0]
     assert (found.end_reason, world.work.bodies) == ("this deployment publishes none", [])
 
@@ -377,7 +377,7 @@ def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_o
 
     assert end_of(first).end_reason.startswith("s3://lake/rows.jsonl was changed")
     assert (end_of(second).state, len(world.work.rows())) == (State.CLOSED, ROWS)
-    assert world.publications().start_created(ORDER, second) is Went.STARTED
+    assert world.publications().start_created(ORDER, second) is StepResult.STARTED
     assert (world.messages, len(world.work.rows())) == ([], ROWS)
     deleted = replace(second, version="v2")
     world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
@@ -401,7 +401,7 @@ def test_an_event_that_comes_again_after_a_crash_goes_on_with_its_batch(world):
 def test_an_object_whose_name_is_no_user_key_is_published_without_one(world, name):
     order = replace(ORDER, source=f"s3://lake/{name}.jsonl")
 
-    assert world.publications().start_created(order, Created(order.source, "e", 1)) is Went.STARTED
+    assert world.publications().start_created(order, Created(order.source, "e", 1)) is StepResult.STARTED
     assert world.publications().get("t", message_of(world.messages[0]).batch_id)[0].user_key is None
 
 
@@ -411,7 +411,10 @@ def test_the_event_of_an_object_whose_publication_was_cancelled_starts_no_other(
     tracker = world.publications().tracker
     tracker.cancel("t", message_of(world.messages[0]).batch_id)
 
-    assert (world.publications().start_created(ORDER, created), len(world.messages)) == (Went.OVERTAKEN, 1)
+    assert (world.publications().start_created(ORDER, created), len(world.messages)) == (
+        StepResult.OVERTAKEN,
+        1,
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.tracker import Outcome, State, Tracker
+from fanin.tracker.batch_changes import cascading, repairing, sweeping
+from fanin.tracker.batch_changes.cascading import Cascade
+from fanin.tracker.batch_changes.sweeping import Sweeper
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import children
 from fanin.tracker.rules.children import Children, fails_item, has_failed
 from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import ALL_DONE, Ack
 from fanin.tracker.rules.options import ParentFailsOn
-from fanin.tracker.writing import cascading, repairing, sweeping
-from fanin.tracker.writing.cascading import Cascade
-from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant
 
 _create, _transition, _parent_ack = MemoryStore._create, MemoryStore.transition, Tracker._parent_ack

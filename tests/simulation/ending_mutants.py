@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.tracker import State, events
+from fanin.tracker.batch_changes.climb import Climber
+from fanin.tracker.batch_changes.recording import Recorder
 from fanin.tracker.rules.lifecycle import Transition, transition
 from fanin.tracker.rules.model import ALIVE, Batch
-from fanin.tracker.writing.climb import Climber
-from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant
 
 _admits, _apply = Transition.admits, Transition.apply

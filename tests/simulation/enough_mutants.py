@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.tracker import State, Tracker, service
+from fanin.tracker.batch_changes import climb
+from fanin.tracker.batch_changes.climb import Climber
+from fanin.tracker.batch_changes.recording import Recorder
+from fanin.tracker.batch_changes.sweeping import SWEEPER, Sweeper
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.progress import progress
 from fanin.tracker.rules import children, thresholds
@@ -12,10 +16,6 @@ from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import Batch, Group, Receipt
 from fanin.tracker.rules.page import Page
-from fanin.tracker.writing import climb
-from fanin.tracker.writing.climb import Climber
-from fanin.tracker.writing.recording import Recorder
-from fanin.tracker.writing.sweeping import SWEEPER, Sweeper
 from tests.simulating.mutants import Mutant
 
 _turn, _seal, _apply, _reserved = MemoryStore.transition, Climber.seal, Transition.apply, Tracker._reserve

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.tracker import PageMasks
+from fanin.tracker.batch_changes import climb
+from fanin.tracker.batch_changes.climb import BitsSet, Climber
+from fanin.tracker.batch_changes.recording import Recorder
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
-from fanin.tracker.writing import climb
-from fanin.tracker.writing.climb import BitsSet, Climber
-from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant
 
 _folded_write, _mark, _mark_parent = Recorder._folded_write, Climber.mark, Climber._mark_parent

@@ -7,6 +7,11 @@ from itertools import count
 from uuid import NAMESPACE_OID, uuid5
 
 from fanin.tracker import Outcome, State, Tracker, service
+from fanin.tracker.batch_changes import sweeping
+from fanin.tracker.batch_changes.climb import BitsSet, Climber
+from fanin.tracker.batch_changes.opening import new_batch
+from fanin.tracker.batch_changes.recording import Recorder
+from fanin.tracker.batch_changes.sweeping import Sweeper
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.walking import Walk
 from fanin.tracker.rules.acking import AckPlan, PagePlan
@@ -14,11 +19,6 @@ from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.store import Written
-from fanin.tracker.writing import sweeping
-from fanin.tracker.writing.climb import BitsSet, Climber
-from fanin.tracker.writing.opening import new_batch
-from fanin.tracker.writing.recording import Recorder
-from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant
 
 _admits, _add_bits = Transition.admits, MemoryStore.add_bits

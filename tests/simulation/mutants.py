@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import count
 
 from fanin.tracker import Mode, State, Tracker, Verdict
+from fanin.tracker.batch_changes.climb import Climber
+from fanin.tracker.batch_changes.recording import Recorder
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import acking
 from fanin.tracker.rules.acking import AckPlan, PagePlan
@@ -17,8 +19,6 @@ from fanin.tracker.rules.model import PageKey, Receipt
 from fanin.tracker.rules.page import Page
 from fanin.tracker.rules.tree import tails
 from fanin.tracker.store import Written
-from fanin.tracker.writing.climb import Climber
-from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation.children_mutants import CASCADE_MUTANTS, CHILDREN_MUTANTS
 from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS

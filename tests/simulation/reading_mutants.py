@@ -7,6 +7,8 @@ from datetime import timedelta
 
 from fanin.pacing import each_in_turn
 from fanin.tracker import service
+from fanin.tracker.batch_changes import sweeping
+from fanin.tracker.batch_changes.climb import Climber
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads import reading
 from fanin.tracker.reads.listing import listing, newest
@@ -15,8 +17,6 @@ from fanin.tracker.reads.window import window
 from fanin.tracker.rules import acking
 from fanin.tracker.rules.model import Batch, PageKey
 from fanin.tracker.service import Tracker
-from fanin.tracker.writing import sweeping
-from fanin.tracker.writing.climb import Climber
 from tests.simulating.mutants import Mutant
 from tests.simulation import replica
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from random import Random
 
 from fanin.tracker import service
+from fanin.tracker.batch_changes import climb
 from fanin.tracker.reads import progress as looking
 from fanin.tracker.rules import model
-from fanin.tracker.writing import climb
 from tests.simulating.room import Outcome, played
 from tests.simulation import aftermath, costs, enough, key_expiry, lifecycles, scenario
 from tests.simulation.choices import Choices, RandomChoices

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.ending_events.ending_event import EndingEvent
+from fanin.batch_ending_events.ending_event import EndingEvent
 from fanin.tracker import State, service
+from fanin.tracker.batch_changes import climb
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import children
 from fanin.tracker.rules.model import Batch
 from fanin.tracker.rules.page import Page
-from fanin.tracker.writing import climb
 from tests.simulating.mutants import Mutant
 
 _turn, _ended = MemoryStore.transition, EndingEvent.ended

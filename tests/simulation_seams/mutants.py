@@ -8,6 +8,8 @@ from datetime import timedelta
 from itertools import count
 
 from fanin.api.bus_events import task_acks, waiting_tasks
+from fanin.batch_ending_events.ending_event import EndingEvent
+from fanin.batch_ending_events.workflow_results import TaskEnd
 from fanin.callbacks.delivering import Delivered
 from fanin.client.batch import Batch as ClientBatch
 from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
@@ -18,16 +20,14 @@ from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
 from fanin.client.handing_over import handing, under_work
 from fanin.client.handing_over.under_work import UnderWork
-from fanin.ending_events.ending_event import EndingEvent
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
+from fanin.tracker.batch_changes import repairing, sweeping
+from fanin.tracker.batch_changes.sweeping import Sweeper
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import lifecycle, thresholds
 from fanin.tracker.rules.children import parent_ack
 from fanin.tracker.rules.lifecycle import Transition
-from fanin.tracker.task_ends import TaskEnd
-from fanin.tracker.writing import repairing, sweeping
-from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
 from tests.simulation_seams.enough_mutants import ENOUGH_MUTANTS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fanin.client.items import Items
 from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound
 from fanin.tracker import Batch, State
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems, whole_group
+from fanin.tracker.batch_changes.reopening import ReopenBatch, ReopenItems, whole_group
 from tests.simulation_seams.publishing import send
 from tests.simulation_seams.referee import BY_OPERATOR
 from tests.simulation_seams.scenario import TENANT

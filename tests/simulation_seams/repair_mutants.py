@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from fanin.api.bus_events import ending_events as events
 from fanin.api.bus_events.progress_event import ProgressEvent
-from fanin.ending_events.ending_event import EndingEvent
+from fanin.batch_ending_events.ending_event import EndingEvent
 from fanin.tracker import State, memory
+from fanin.tracker.batch_changes import repairing
+from fanin.tracker.batch_changes.deleting import without_user_data
+from fanin.tracker.batch_changes.reopening import origin_slice
 from fanin.tracker.reads import reading
-from fanin.tracker.writing import repairing
-from fanin.tracker.writing.deleting import without_user_data
-from fanin.tracker.writing.reopening import origin_slice
 from tests.simulating.mutants import Mutant
 from tests.simulation import replica
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fanin.errors import NotFound
 from fanin.tracker import Ack, Batch, GroupId, ListQuery, Mode, Tracker, Verdict
-from fanin.tracker.writing.reopening import whole_group
+from fanin.tracker.batch_changes.reopening import whole_group
 from tests.simulating.violation import require
 from tests.simulation_seams.scenario import TENANT
 

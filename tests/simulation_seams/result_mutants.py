@@ -13,9 +13,9 @@ from fanin.item_results.lines import part_of
 from fanin.item_results.objects import folder_of
 from fanin.item_results.service import Results
 from fanin.tracker import Tracker
+from fanin.tracker.batch_changes.repairing import Repairs
+from fanin.tracker.batch_changes.sweeping import Sweeper
 from fanin.tracker.rules.model import RESULTS_STAY, Batch, Manifest
-from fanin.tracker.writing.repairing import Repairs
-from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant
 
 _keep, _record, _deleted, _gather = Tracker._keep_results, Tracker._record, Repairs._deleted, Gatherer.gather

@@ -7,10 +7,10 @@ import pytest
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, Outcome, Tracker, Verdict
+from fanin.tracker.batch_changes import recording
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads import failure_reasons
 from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
-from fanin.tracker.writing import recording
 from tests.tracker.calls import fail, opened
 from tests.tracker.metered import Metered
 

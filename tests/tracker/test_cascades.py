@@ -9,7 +9,7 @@ import pytest
 
 from fanin.errors import BatchEnded, KeyReused, NewerSchema
 from fanin.tracker import State
-from fanin.tracker.writing import cascading
+from fanin.tracker.batch_changes import cascading
 from tests.tracker.calls import ack, opened
 
 MINUTE = timedelta(minutes=1)
@@ -62,7 +62,7 @@ def test_a_child_that_has_ended_stays_as_it_is(tracker, family):
 @pytest.mark.parametrize("budget", [0, 1, 2])
 def test_what_a_request_does_not_reach_the_sweep_cancels(tracker, clock, family, monkeypatch, budget):
     monkeypatch.setattr("fanin.tracker.service.CANCELS_A_REQUEST", budget)
-    monkeypatch.setattr("fanin.tracker.writing.sweeping.CANCELS_A_CHECK", 1)
+    monkeypatch.setattr("fanin.tracker.batch_changes.sweeping.CANCELS_A_CHECK", 1)
     sweeps(tracker, clock, 2)  # the first check of a child is over
     tracker.cancel("t", family[0][0], children=True)
     tracker.confirm(tracker.get("t", family[0][0]))

@@ -6,7 +6,7 @@ import pytest
 
 from fanin.errors import Conflict, InvalidRequest
 from fanin.tracker import Mode, OpenBatch, State
-from fanin.tracker.writing.reopening import ReopenBatch
+from fanin.tracker.batch_changes.reopening import ReopenBatch
 from tests.tracker.calls import HOUR, ack, fail, opened
 
 

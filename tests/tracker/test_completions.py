@@ -8,12 +8,12 @@ from datetime import timedelta
 
 import pytest
 
+from fanin.batch_ending_events.workflow_results import TaskEnd, task_end
 from fanin.tracker import State
 from fanin.tracker.announcing import is_decided
 from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import ALIVE
 from fanin.tracker.rules.options import OnFailures
-from fanin.tracker.task_ends import TaskEnd, task_end
 from tests.tracker.calls import START
 from tests.tracker.stored import BATCH, TICK
 

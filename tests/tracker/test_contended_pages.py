@@ -13,11 +13,11 @@ import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.tracker import State, Tracker
+from fanin.tracker.batch_changes import climb
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
 from fanin.tracker.store import Written
-from fanin.tracker.writing import climb
 from tests.tracker.calls import HOUR, ack, fail, opened, verdicts
 
 SENT = 16

@@ -8,10 +8,10 @@ import pytest
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
+from fanin.tracker.batch_changes.deleting import Deleted, check_deletable, ended_before
 from fanin.tracker.reads.failure_reasons import SAMPLES
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import Listing
-from fanin.tracker.writing.deleting import Deleted, check_deletable, ended_before
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
 from tests.tracker.stored import BATCH, TICK
 
@@ -72,7 +72,7 @@ def all_deleted(tracker, before):
 
 
 def test_batches_that_ended_before_a_time_are_deleted_in_bounded_parts(tracker, clock, monkeypatch):
-    monkeypatch.setattr("fanin.tracker.writing.repairing.DELETED_A_REQUEST", 4)
+    monkeypatch.setattr("fanin.tracker.batch_changes.repairing.DELETED_A_REQUEST", 4)
     old = [settled(tracker)[0] for _ in range(10)]
     unconfirmed, _ = ended(tracker)
     live, _ = opened(tracker, 1)

@@ -9,9 +9,9 @@ import pytest
 
 from fanin.errors import BatchEnded, StoreUnavailable
 from fanin.tracker import Progress, State, Tracker
+from fanin.tracker.batch_changes.climb import Climber
+from fanin.tracker.batch_changes.reopening import ReopenBatch, ReopenItems
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.writing.climb import Climber
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import ack, fail, opened, verdicts
 from tests.tracker.stored import BATCH, MINUTE
 
@@ -176,7 +176,7 @@ def test_pages_that_are_not_read_count_as_acked_for_failures_and_as_not_acked_fo
 ):
     for module in (
         "fanin.tracker.reads.progress.PAGES_A_LEVEL",
-        "fanin.tracker.writing.sweeping.PAGES_A_COUNT",
+        "fanin.tracker.batch_changes.sweeping.PAGES_A_COUNT",
     ):
         monkeypatch.setattr(module, 1)
     batch_id, group = opened(tracker, 16, min_succeeded=6, max_failure_percent=40, failure_sample=1)

@@ -6,10 +6,10 @@ import pytest
 
 from fanin.errors import Conflict
 from fanin.tracker import Ack, BatchKey, Mode, Tracker
+from fanin.tracker.batch_changes.climb import Climber
+from fanin.tracker.batch_changes.recording import Recorder
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.acking import plan
-from fanin.tracker.writing.climb import Climber
-from fanin.tracker.writing.recording import Recorder
 from tests.tracker.calls import HOUR, START, ack, fail, opened, verdicts
 
 ENDS = [

@@ -10,8 +10,8 @@ import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.tracker import OpenBatch, Retention
+from fanin.tracker.batch_changes.opening import under_key
 from fanin.tracker.rules.options import CALLBACK_ID_MAX, TOKEN_MAX, OnFailures, TaskToken, TokenKind
-from fanin.tracker.writing.opening import under_key
 from tests.tracker.calls import DAY, HOUR, opened
 from tests.tracker.stored import BATCH, ID
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from fanin.tracker import Progress, State
+from fanin.tracker.batch_changes.sweeping import reached_by
 from fanin.tracker.reads.progress import progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
-from fanin.tracker.writing.sweeping import reached_by
 from tests.tracker.calls import START
 from tests.tracker.laid_out import LaidOut, Spans
 from tests.tracker.page_store import PageStore, filled, masked

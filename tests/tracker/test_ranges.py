@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.tracker import Ack, Group, ItemRange, ListQuery, Outcome, State, Tracker, memory
+from fanin.tracker.batch_changes.reopening import ReopenBatch
 from fanin.tracker.reads import walking
 from fanin.tracker.reads.reading import Reader
 from fanin.tracker.reads.walking import PAGES_A_WALK, adjacent, joined
 from fanin.tracker.rules.model import SHARDS
-from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import ack, opened
 from tests.tracker.laid_out import LaidOut, Ranges, Spans
 from tests.tracker.metered import Metered

@@ -10,10 +10,10 @@ from fanin.api.messages import ack_of
 from fanin.api.requests.batch_requests import CancelBatchBody
 from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Outcome, Tracker
+from fanin.tracker.batch_changes import recording
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.failure_reasons import SAMPLES, slots_of
 from fanin.tracker.rules.model import BatchKey, is_reason
-from fanin.tracker.writing import recording
 from tests.tracker.calls import DAY, START, ack, fail, opened, verdicts
 
 ITEM = "00000000-0000-4000-8000-000000000001:00000000-0000-4000-8000-000000000002:0"

@@ -9,9 +9,9 @@ import pytest
 
 from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound
 from fanin.tracker import Ack, ItemRange, OpenBatch, State, Tracker, Verdict
+from fanin.tracker.batch_changes import reopening
+from fanin.tracker.batch_changes.reopening import ReopenBatch, ReopenItems, check_origin
 from fanin.tracker.rules.page import Page
-from fanin.tracker.writing import reopening
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems, check_origin
 from tests.tracker.calls import DAY, HOUR, ack, fail, opened, verdicts
 from tests.tracker.metered import Metered
 from tests.tracker.stored import BATCH, ID

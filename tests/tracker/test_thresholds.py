@@ -9,6 +9,7 @@ import pytest
 
 from fanin.settings.tracking import Tables
 from fanin.tracker import Outcome, State
+from fanin.tracker.batch_changes.sweeping import reached_by
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.dynamodb.thresholds import NOTICE, notice_item, reached_of
 from fanin.tracker.memory import MemoryStore
@@ -17,7 +18,6 @@ from fanin.tracker.rules.model import PageKey, Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.writing.sweeping import reached_by
 from tests.contract import engines
 from tests.contract.tables import TABLES, create_tables
 from tests.tracker.calls import HOUR, START, ack, opened

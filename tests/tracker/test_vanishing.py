@@ -11,9 +11,9 @@ import pytest
 
 from fanin.errors import FaninError
 from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.batch_changes.reopening import ReopenBatch
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import PageMasks
-from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import DAY, HOUR, ack, fail, opened
 from tests.tracker.metered import CALLS
 from tests.tracker.stored import MINUTE

@@ -12,8 +12,8 @@ from fanin.client.checks.checking import LISTED
 from fanin.grouper.rules.model import BundleState, TaskState
 from fanin.queue import JobState, OnBusy
 from fanin.tracker import Mode
+from fanin.tracker.batch_changes.reopening import ReopenItems
 from fanin.tracker.rules.options import ONCE, OnFailures, ParentFailsOn
-from fanin.tracker.writing.reopening import ReopenItems
 
 TEXTS: dict[str, Iterable[str]] = {
     "ModeText": Mode,

@@ -16,7 +16,7 @@ from examples.catalog.functions.queueing import Queueing
 from fanin import AckReport, InvalidRequest, StoreUnavailable, Verdict
 from fanin.tracker import ItemId
 
-DONE = (Verdict.ACCEPTED, Verdict.DUPLICATE)
+ACKED = (Verdict.ACCEPTED, Verdict.DUPLICATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Worker:
         except StoreUnavailable:
             return {}
         pairs = zip(others, report.results, strict=bool(others))
-        return {message.message_id: each.verdict for message, each in pairs if each.verdict in DONE}
+        return {message.message_id: each.verdict for message, each in pairs if each.verdict in ACKED}
 
     def _read(self, record: Mapping[str, Any]) -> Message | None:
         """Return the message of *record*, or None if it is invalid: it ends in the dead-letter queue."""

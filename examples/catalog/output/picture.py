@@ -16,7 +16,7 @@ from examples.catalog.output.progress import Sample
 from fanin.history_report.drawing import LIGHT, STYLE
 from pipeline.shared_by_jobs.progress import count
 
-SENT, ACKED, DONE = LIGHT["soft"], LIGHT["acks"], LIGHT["good"]
+SENT, ACKED, COMPLETED = LIGHT["soft"], LIGHT["acks"], LIGHT["good"]
 FAULT, REPEAT = LIGHT["bad"], LIGHT["late"]
 BUNDLED, QUEUED = "#8250df", "#0a7d8c"
 
@@ -109,7 +109,7 @@ def _draw_total(axes: Any, story: Story) -> None:
     acked = [sample.acked for sample in story.samples]
     axes.fill_between(at, acked, color=ACKED, alpha=0.12)
     axes.plot(at, acked, color=ACKED, linewidth=2, label="acked, by the API")
-    axes.axhline(story.total, color=DONE, linewidth=1, linestyle=":")
+    axes.axhline(story.total, color=COMPLETED, linewidth=1, linestyle=":")
     _draw_end(axes, story)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("items")
@@ -121,8 +121,10 @@ def _draw_total(axes: Any, story: Story) -> None:
 
 def _draw_end(axes: Any, story: Story) -> None:
     label = f"complete at {story.completed:.1f} s; the one event {story.event - story.completed:.2f} s later"
-    axes.axvline(story.completed, color=DONE, linewidth=1.5, label=label)
-    axes.plot([story.event], [story.total], marker="*", markersize=14, color=DONE, clip_on=False, zorder=5)
+    axes.axvline(story.completed, color=COMPLETED, linewidth=1.5, label=label)
+    axes.plot(
+        [story.event], [story.total], marker="*", markersize=14, color=COMPLETED, clip_on=False, zorder=5
+    )
 
 
 def _draw_rate(axes: Any, story: Story) -> None:
@@ -139,7 +141,7 @@ def _draw_rate(axes: Any, story: Story) -> None:
         axes.bar(begins, queued, widths, bundled, align="edge", color=QUEUED, alpha=0.9, label=label_text)
     if last.calls or last.queued:
         _add_legend(axes)
-    axes.axvline(story.completed, color=DONE, linewidth=1.5)
+    axes.axvline(story.completed, color=COMPLETED, linewidth=1.5)
     axes.set_ylabel("acks a second")
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
@@ -154,7 +156,7 @@ def _draw_chaos(axes: Any, story: Story) -> None:
     axes.bar(begins, faults, halves, align="edge", color=FAULT, alpha=0.85, label=label_text)
     label_text = f"acks of an item acked before ({last.repeats:,})"
     axes.bar(middles, repeats, halves, align="edge", color=REPEAT, alpha=0.85, label=label_text)
-    axes.axvline(story.completed, color=DONE, linewidth=1.5)
+    axes.axvline(story.completed, color=COMPLETED, linewidth=1.5)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("chaos a second")
     axes.set_xlabel("seconds since the first message")

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-DONE = 200
+SUCCESS_STATUS = 200
 POLL_SECONDS = 0.05
 """Between looks of the server at whether it is to end."""
 
@@ -51,7 +51,7 @@ class Call:
     @property
     def succeeded(self) -> Mapping[str, Any]:
         """Return the ids of the tasks that this call did."""
-        if self.ruling.status != DONE or self.ruling.again:
+        if self.ruling.status != SUCCESS_STATUS or self.ruling.again:
             return {}
         rejected = self.ruling.rejected
         return {name: payload for name, payload in self.request.tasks.items() if name not in rejected}
@@ -137,7 +137,7 @@ def _serving(api: BatchApi) -> type[BaseHTTPRequestHandler]:
 
 def _document(ruling: Ruling) -> dict[str, Any]:
     """Return the body of an answer, in the form that ``fanin.grouper.batch_api_calls.http`` reads."""
-    if ruling.status != DONE:
+    if ruling.status != SUCCESS_STATUS:
         return {}
     rejected = ({"taskId": name, "outcome": "fail", "detail": "rejected"} for name in sorted(ruling.rejected))
     return {"results": list(rejected)}

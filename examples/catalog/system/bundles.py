@@ -56,7 +56,7 @@ class RateLimited:
     lose_every: int = 0
     now: Callable[[], float] = time.time
     _full_at: datetime | None = None
-    _done: set[str] = field(default_factory=set)
+    _accepted: set[str] = field(default_factory=set)
     _lost: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -65,13 +65,13 @@ class RateLimited:
         with self._lock:
             if not self._admits():
                 return Ruling(HTTPStatus.TOO_MANY_REQUESTS, retry_after=RETRY_AFTER)
-            if request.bundle in self._done:
+            if request.bundle in self._accepted:
                 return Ruling(HTTPStatus.OK, again=True)
-            self._done.add(request.bundle)
+            self._accepted.add(request.bundle)
             return Ruling(HTTPStatus.OK, lost=self._loses(request))
 
     def _loses(self, request: Request) -> bool:
-        is_due = self.lose_every > 0 and len(self._done) > self._lost * self.lose_every
+        is_due = self.lose_every > 0 and len(self._accepted) > self._lost * self.lose_every
         lost = is_due and request.attempt == 1
         self._lost += lost
         return lost

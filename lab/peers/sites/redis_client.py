@@ -50,16 +50,16 @@ class Redis:
         line = self._answers.readline()
         if not line:
             raise RedisError("the connection was closed")
-        kind, rest = line[:1], line[1:-2]
+        kind, argument = line[:1], line[1:-2]
         if kind == b"-":
-            raise RedisError(rest.decode())
+            raise RedisError(argument.decode())
         if kind == b":":
-            return int(rest)
+            return int(argument)
         if kind == b"*":
-            return None if rest == b"-1" else [self._answer() for _ in range(int(rest))]
+            return None if argument == b"-1" else [self._answer() for _ in range(int(argument))]
         if kind == b"$":
-            return None if rest == b"-1" else self._answers.read(int(rest) + 2)[:-2]
-        return rest
+            return None if argument == b"-1" else self._answers.read(int(argument) + 2)[:-2]
+        return argument
 
 
 def _encoded(parts: Iterable[object]) -> bytes:

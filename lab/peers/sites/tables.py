@@ -44,15 +44,15 @@ class TableSite:
     kept: int = 0
 
     def __post_init__(self) -> None:
-        self.client, self.plain = client_of(self.endpoint), client_of(self.endpoint)
+        self.client, self.uncounted = client_of(self.endpoint), client_of(self.endpoint)
         self.meter, self.units = Meter().attach(self.client), UsageMeter().attach(self.client)
         self.queue.config["dynamodb"] = self.endpoint
         self.create()
 
     def create(self) -> None:
         """Create the table, empty."""
-        _dropped(self.plain, ROWS)
-        self.plain.create_table(
+        _dropped(self.uncounted, ROWS)
+        self.uncounted.create_table(
             TableName=ROWS,
             AttributeDefinitions=[
                 {"AttributeName": "pk", "AttributeType": "S"},
@@ -79,7 +79,7 @@ class TableSite:
 
     def stored(self) -> int:
         """Return the bytes of all rows."""
-        return _stored(self.plain, ROWS)
+        return _stored(self.uncounted, ROWS)
 
     def facts(self) -> dict[str, float]:
         ours = {"requests": self.meter.totals["requests"], **self.units.usage.units}
@@ -145,11 +145,11 @@ class FaninSite(TableSite):
 
     def create(self) -> None:
         for name in ("Batches", "Pages"):
-            _dropped(self.plain, name)
-        create_tables(self.plain)
+            _dropped(self.uncounted, name)
+        create_tables(self.uncounted)
         self.objects = client_of(self.endpoint, "s3")
         self.units.attach(self.objects)
-        self.plain_objects = client_of(self.endpoint, "s3")
+        self.uncounted_objects = client_of(self.endpoint, "s3")
         if self.queue.case.results:
             self._empty_bucket()
 
@@ -162,7 +162,7 @@ class FaninSite(TableSite):
         self.queue.fill()
 
     def stored(self) -> int:
-        rows = _stored(self.plain, "Batches") + _stored(self.plain, "Pages")
+        rows = _stored(self.uncounted, "Batches") + _stored(self.uncounted, "Pages")
         return rows + (sum(each.size for each in self._objects()) if self.queue.case.results else 0)
 
     def facts(self) -> dict[str, float]:
@@ -170,14 +170,14 @@ class FaninSite(TableSite):
 
     def _objects(self) -> list[Listed]:
         """Return all objects of the bucket, by a client that is not metered."""
-        return [each for some in BucketObjects(self.plain_objects, BUCKET).names("") for each in some]
+        return [each for some in BucketObjects(self.uncounted_objects, BUCKET).names("") for each in some]
 
     def _empty_bucket(self) -> None:
-        if BUCKET in [each["Name"] for each in self.plain_objects.list_buckets()["Buckets"]]:
-            while not BucketObjects(self.plain_objects, BUCKET).remove(""):
+        if BUCKET in [each["Name"] for each in self.uncounted_objects.list_buckets()["Buckets"]]:
+            while not BucketObjects(self.uncounted_objects, BUCKET).remove(""):
                 pass
         else:
-            self.plain_objects.create_bucket(Bucket=BUCKET)
+            self.uncounted_objects.create_bucket(Bucket=BUCKET)
 
 
 def _key(item: int) -> dict[str, Any]:

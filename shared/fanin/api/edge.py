@@ -19,7 +19,7 @@ from fanin.api import strict_json
 from fanin.api.admission import admit
 from fanin.api.callers import Caller, identify
 from fanin.api.cursors.list_cursors import CURSOR_FORM
-from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
+from fanin.api.cursors.queue_cursors import ROW_CURSOR_FORM
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests.bodies import UUID_FORM
 from fanin.api.requests.group_requests import TASK_ID_PATTERN, Target

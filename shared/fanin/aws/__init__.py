@@ -1,1 +1,1 @@
-"""Settings, clients and requests of the AWS adapters, and the table of AWS error codes."""
+"""Clients, timeouts and requests of AWS services, and the table of their error codes."""

@@ -22,22 +22,22 @@ class PerProcess(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._made: tuple[T, ...] = ()
+        self._created: tuple[T, ...] = ()
         self._inherited: tuple[T, ...] = ()
         self._lock = threading.Lock()
         _ALL.add(self)
 
     def __call__(self) -> T:
-        made = self._made
-        if not made:
+        created = self._created
+        if not created:
             with self._lock:
-                made = self._made = self._made or (self._make(),)
-        return made[0]
+                created = self._created = self._created or (self._make(),)
+        return created[0]
 
     @property
-    def is_made(self) -> bool:
+    def is_created(self) -> bool:
         """Whether this process has the value."""
-        return bool(self._made)
+        return bool(self._created)
 
     @property
     def inherited(self) -> tuple[T, ...]:
@@ -46,16 +46,16 @@ class PerProcess(Generic[T]):
 
     def clear(self) -> None:
         """Call *make* again at the next use."""
-        self._made = ()
+        self._created = ()
 
     def leave_to_parent(self) -> None:
         """Drop the parent's value in a forked child.
 
         The value is kept referenced, because closing it could wait for a lock that no thread releases.
         """
-        _INHERITED.append(self._made)
-        self._inherited += self._made
-        self._made, self._lock = (), threading.Lock()
+        _INHERITED.append(self._created)
+        self._inherited += self._created
+        self._created, self._lock = (), threading.Lock()
 
 
 _ALL: WeakSet[PerProcess[Any]] = WeakSet()

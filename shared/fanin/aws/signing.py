@@ -21,12 +21,12 @@ class SigV4:
 
     def __init__(self, service: str, session: Callable[[], Session] = Session) -> None:
         self._service = service
-        made = PerProcess(session)
-        self._credentials = PerProcess[Credentials | None](lambda: made().get_credentials())
+        session_of_process = PerProcess(session)
+        self._credentials = PerProcess[Credentials | None](lambda: session_of_process().get_credentials())
 
     def may_block(self) -> bool:
         """Return whether the next signature waits for credentials, which are loaded or refreshed for it."""
-        if not self._credentials.is_made:
+        if not self._credentials.is_created:
             return True
         refresh_needed = getattr(self._credentials(), "refresh_needed", None)
         return refresh_needed is not None and bool(refresh_needed())

@@ -5,12 +5,14 @@ terminal it prints tables, elsewhere lines separated by tabs, with ``--json`` th
 
 ::
 
-    main.py --> app.py --> batches/   the verbs of batches
-                           services/  tasks, queues, dashboard, costs, mcp
-                           stacks/    the local run, templates
+    main.py --> app.py --> batches/            the verbs of batches
+                           queues_and_tasks/   work queues, workers, tasks
+                           reports/            the dashboard, the history, costs
+                           stacks/             the local run, templates
+                           mcp.py              the verbs as tools
                              |--> arguments/  BATCH, ITEM, and which API is asked
                              `--> terminal/   what is printed, and how it exits
 
 Read in this order: ``verbs.py``, how a verb is registered and what it gets; ``batches/looking.py``, the
-simplest verbs; ``arguments/where.py`` and ``arguments/names.py``; ``terminal/output.py``.
+simplest verbs; ``arguments/where.py`` and ``arguments/names.py``; ``terminal/output.py``; ``mcp.py``.
 """

@@ -24,11 +24,11 @@ NO_ARGUMENTS = "NoArgsIsHelpError"
 class Root(TyperGroup):
     """Ends a run with one sentence and an exit code of ``exits``."""
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> NoReturn:
+    def main(self, args: Sequence[str] | None = None, *arguments: Any, **options: Any) -> NoReturn:
         """Run the command line *args*, and exit."""
         options["standalone_mode"] = False
         try:
-            code = super().main(args, *rest, **options)
+            code = super().main(args, *arguments, **options)
         except UsageException as error:
             code = _misused(error)
         except OSError as error:  # of --install-completion, which writes a file
@@ -78,15 +78,15 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "batches.repairing": ("end", "reopen", "delete", "map"),
     "batches.publish": ("publish",),
     "batches.redrive": ("redrive",),
-    "services.grouping": ("tasks", "bundles"),
-    "services.queues": ("queues", "jobs"),
-    "services.dashboard": ("dashboard",),
-    "services.cost": ("cost",),
-    "services.report": ("report",),
-    "services.work": ("work",),
-    "services.mcp": ("mcp",),
+    "queues_and_tasks.targets": ("tasks", "bundles"),
+    "queues_and_tasks.queues": ("queues", "jobs"),
+    "reports.dashboard": ("dashboard",),
+    "reports.cost": ("cost",),
+    "reports.report": ("report",),
+    "queues_and_tasks.work": ("work",),
+    "mcp": ("mcp",),
     "stacks.template": ("template",),
-    "services.queue": ("queue",),
+    "queues_and_tasks.queue": ("queue",),
     "stacks.local": ("local",),
 }
 """The verbs of each module of ``fanin.cli``, so that a run loads one module, and not all."""
@@ -100,19 +100,19 @@ def app_of(arguments: Sequence[str]) -> typer.Typer:
 
 def built(modules: Iterable[str]) -> typer.Typer:
     """Return the command with the verbs of these *modules*."""
-    made = typer.Typer(
+    command = typer.Typer(
         cls=Root,
         help="fanin: reports, exactly once, when all N messages are done.",
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    made.callback()(options)
+    command.callback()(options)
     for name in modules:
         module = import_module(f"fanin.cli.{name}")
         add_to = module.add_to if hasattr(module, "add_to") else module.verb.add_to
-        add_to(made)
-    return made
+        add_to(command)
+    return command
 
 
 def __getattr__(name: str) -> Any:

@@ -18,9 +18,9 @@ from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status, Summary
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
+from fanin.tracker.batch_changes.reopening import ReopenItems
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.progress_tokens import LIFETIME
-from fanin.tracker.writing.reopening import ReopenItems
 from fanin.types import ReopenItemsText
 
 if TYPE_CHECKING:

@@ -59,11 +59,11 @@ from fanin.errors import FaninError, InvalidRequest
 from fanin.item_ids import checked_item_id
 from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, BatchMap, GroupId, ItemId, Outcome, Sample, State
+from fanin.tracker.batch_changes.reopening import ReopenBatch, ReopenItems
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.progress_tokens import LIFETIME
 from fanin.tracker.reads.walking import joined
 from fanin.tracker.rules.ids import COUNT_MAX
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from fanin.types import ReopenItemsText, StateText
 
 logger = logging.getLogger("fanin")
@@ -382,13 +382,13 @@ class Fanin(Consumers, QueueCalls, Waiting):
         """Yield the ranges of items that are not acked yet; those that touch are one, also across pages."""
         return _ranges(pages(self._transport.outstanding, batch_id_given(batch_id)))
 
-    def left(self, items: Items, *, failed: bool = False) -> tuple[Items, ...]:
+    def outstanding_of(self, items: Items, *, failed: bool = False) -> tuple[Items, ...]:
         """Return those of a range of at most 10,000 *items* that are outstanding, by one consistent read.
 
         *failed*: also those that have failed, so that all others are done with success. Raises NotFound.
         """
         asked = ranged(asked_range(items), "")
-        return self._transport.left(asked.batch_id, asked.group_id, asked.first, asked.last, failed)
+        return self._transport.outstanding_of(asked.batch_id, asked.group_id, asked.first, asked.last, failed)
 
     def failures(self, batch_id: str) -> Iterator[Items]:
         """Yield the ranges of failed items; those that touch are one, also across pages."""

@@ -26,17 +26,17 @@ class Way:
     by: str
     together: int
 
-    def usage(self, done: int, failed: int) -> Usage:
-        """Return the units of *done* items, *failed* of which have failed, each alone, without functions.
+    def usage(self, acked: int, failed: int) -> Usage:
+        """Return the units of *acked* items, *failed* of which have failed, each alone, without functions.
 
-        *done* may be an estimate, and so below *failed*, which is a count.
+        *acked* may be an estimate, and so below *failed*, which is a count.
         """
-        done = max(done, failed)
-        succeeded = done - failed
+        acked = max(acked, failed)
+        succeeded = acked - failed
         writes = ceil(succeeded / self.together)
         carried = {
             TABLES: Usage(),
-            QUEUE: Usage({"queue_request": 3 * ceil(done / min(self.together, BATCH))}),
+            QUEUE: Usage({"queue_request": 3 * ceil(acked / min(self.together, BATCH))}),
             API: Usage({"api_request": writes + failed}),
         }
         return acks(succeeded, writes) + FAILURE.times(failed) + carried[self.by] + LIFECYCLE
@@ -49,9 +49,9 @@ WAYS = (
 )
 
 
-def batch_costs(done: int, failed: int) -> list[dict[str, Any]]:
-    """Return a row for each of ``WAYS``: what *done* items, *failed* of them, cost if they were acked so."""
-    return [_row(way, Bill(way.usage(done, failed))) for way in WAYS]
+def batch_costs(acked: int, failed: int) -> list[dict[str, Any]]:
+    """Return a row for each of ``WAYS``: what *acked* items, *failed* of them, cost if they were acked so."""
+    return [_row(way, Bill(way.usage(acked, failed))) for way in WAYS]
 
 
 def _row(way: Way, bill: Bill) -> dict[str, Any]:

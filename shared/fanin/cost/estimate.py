@@ -30,8 +30,8 @@ class Estimate:
     @property
     def dollars(self) -> tuple[float, float]:
         """Return the least and the most it costs, without functions and API calls."""
-        rest = self.requests * SQS_REQUEST + self.reads * READ_UNIT
-        return rest + self.least_writes * WRITE_UNIT, rest + self.most_writes * WRITE_UNIT
+        fixed = self.requests * SQS_REQUEST + self.reads * READ_UNIT
+        return fixed + self.least_writes * WRITE_UNIT, fixed + self.most_writes * WRITE_UNIT
 
     def facts(self) -> dict[str, Any]:
         """Return the fields of `SENTENCE`."""

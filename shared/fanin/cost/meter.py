@@ -124,8 +124,8 @@ def _write_units(operation: str, asked: Params, parsed: Params) -> float:
     if operation == "TransactWriteItems":
         return TRANSACTION * _transaction_units(asked, parsed)
     if operation == "BatchWriteItem":
-        left = parsed.get("UnprocessedItems") or {}
-        return _batch_write_units(asked["RequestItems"]) - _batch_write_units(left)
+        unprocessed = parsed.get("UnprocessedItems") or {}
+        return _batch_write_units(asked["RequestItems"]) - _batch_write_units(unprocessed)
     returned = parsed.get("Attributes")  # an image before the write, or one after it
     return write_units(parsed.get("Item") or returned, asked.get("Item") or returned)
 
@@ -150,10 +150,10 @@ def _read_units(operation: str, asked: Params, parsed: Params) -> float:
     if operation in ("Query", "Scan"):
         return read_units(parsed.get("Items", ()), consistent)
     if operation == "BatchGetItem":
-        left = parsed.get("UnprocessedKeys") or {}
+        unprocessed = parsed.get("UnprocessedKeys") or {}
         read = parsed["Responses"]
         return sum(
-            batch_units(each, read.get(name, ()), len(left.get(name, {}).get("Keys", ())))
+            batch_units(each, read.get(name, ()), len(unprocessed.get(name, {}).get("Keys", ())))
             for name, each in asked.get("RequestItems", {}).items()
         )
     if operation == "TransactGetItems":
@@ -161,9 +161,9 @@ def _read_units(operation: str, asked: Params, parsed: Params) -> float:
     return keyed_read_units([parsed.get("Item")], consistent)
 
 
-def batch_units(asked: Params, rows: Sequence[Row], left: int = 0) -> float:
-    """Return the units of a BatchGetItem for one table: *rows* are stored, *left* keys were not read."""
-    missing = [None] * (len(asked["Keys"]) - len(rows) - left)
+def batch_units(asked: Params, rows: Sequence[Row], unprocessed: int = 0) -> float:
+    """Return the units of a BatchGetItem for one table: *rows* are stored, *unprocessed* keys unread."""
+    missing = [None] * (len(asked["Keys"]) - len(rows) - unprocessed)
     return keyed_read_units([*rows, *missing], bool(asked.get("ConsistentRead")))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fanin.aws.sending.bus import Bus, Event
+from fanin.aws.messaging.bus import Bus, Event
 from fanin.grouper.rules.model import Bundle, Task, TaskState, Verdict
 from fanin.names import BUNDLE_FAILED, TASK_FAILED, TASK_SUCCEEDED
 

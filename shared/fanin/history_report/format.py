@@ -35,8 +35,8 @@ def seconds(value: float | None) -> str:
     whole = round(value)
     at = next(place for place, (size, _) in enumerate(_UNITS) if whole >= size)
     (large, name), (small, other) = _UNITS[at], _UNITS[at + 1]
-    rest = whole % large // small
-    return f"{whole // large} {name}" + (f" {rest} {other}" if rest else "")
+    smaller = whole % large // small
+    return f"{whole // large} {name}" + (f" {smaller} {other}" if smaller else "")
 
 
 def whole_seconds(value: float | None) -> str:

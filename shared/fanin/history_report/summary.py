@@ -54,13 +54,13 @@ def period(history: History) -> str:
 
 def verdict(history: History) -> str:
     """Return the sentence on acked, failed and outstanding items."""
-    said = [f"{number(history.items)} items were acked", *_failures(history)]
+    sentences = [f"{number(history.items)} items were acked", *_failures(history)]
     if history.orphans:
-        said.append(f"{count_batches(history.orphans)} ended with items left behind")
+        sentences.append(f"{count_batches(history.orphans)} ended with items left behind")
     under_way = history.known - history.ended
     if under_way:
-        said.append(f"{number(under_way)} {'is' if under_way == 1 else 'are'} not over")
-    return "; ".join(said) + "."
+        sentences.append(f"{number(under_way)} {'is' if under_way == 1 else 'are'} not over")
+    return "; ".join(sentences) + "."
 
 
 def _failures(history: History) -> Iterator[str]:
@@ -76,12 +76,12 @@ def tiles(history: History) -> Iterator[Tile]:
     """Yield the figures of all batches together."""
     slow = max((batch.shares.p99 for batch in history.batches if batch.shares), default=None)
     waits = [batch.reported_after for batch in history.batches if batch.reported_after is not None]
-    left = sum(batch.outstanding or 0 for batch in history.batches if batch.is_orphan)
+    orphaned = sum(batch.outstanding or 0 for batch in history.batches if batch.is_orphan)
     failed = percent(history.failed / history.items if history.items else 0.0)
     yield Tile(f"{number(history.ended)} / {number(history.known)}", "batches over")
     yield Tile(number(history.items), "items acked")
     yield Tile(number(history.failed), f"failed ({failed})", history.failed > 0)
-    yield Tile(number(left), "left behind", left > 0)
+    yield Tile(number(orphaned), "left behind", orphaned > 0)
     yield Tile(seconds(slow), "slowest p99 of a batch")
     yield Tile(whole_seconds(max(waits, default=None)), "longest wait for an event")
     if again := history.repeats:
@@ -90,9 +90,9 @@ def tiles(history: History) -> Iterator[Tile]:
 
 def attention(batch: BatchFacts) -> Iterator[str]:
     """Yield why *batch* needs attention."""
-    left = f"with {count(batch.outstanding or 0, 'item')} not acked"
+    outstanding = f"with {count(batch.outstanding or 0, 'item')} not acked"
     if batch.is_orphan:
-        yield f"{state(batch.state)} {left}"
+        yield f"{state(batch.state)} {outstanding}"
     if batch.state == "UNKNOWN":
         yield "acks of a batch whose own row is not in the archive: it was opened before these days"
     if batch.is_alive and (batch.idle or 0) > LONG_IDLE:
@@ -103,7 +103,7 @@ def attention(batch: BatchFacts) -> Iterator[str]:
     if batch.notices:
         yield f"its event had to be sent again ({count(batch.notices, 'time')})"
     if batch.state == "FAILED":
-        yield f"{_early_end(batch)}, {left}"
+        yield f"{_early_end(batch)}, {outstanding}"
     if batch.acking and batch.tail is not None and batch.tail > max(10.0, LONG_TAIL * batch.acking):
         part = percent(batch.tail / batch.acking)
         yield f"the last percent of its items took {seconds(batch.tail)}, {part} of its time"

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.aws.queue_urls import dead_letter_queue_arns
+from fanin.aws.messaging.queue_urls import dead_letter_queue_arns
 
 LOOK_SECONDS = 15.0
 """How long after a look at the queues there is no other one."""

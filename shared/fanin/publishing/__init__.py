@@ -8,5 +8,5 @@ derived from the rows, so a repeated run finds its batch and continues.
 
 Read in this order: ``row_sources/``: where rows come from. ``rows.py``: parts and their digest.
 ``packing.py``: rows as messages. ``sending.py``, ``sender.py``: requests and rates. ``publish.py``: the use
-case. ``items.py``: ``fanin.send``. ``redriving.py``: dead-letter messages, sent back.
+case. ``items.py``: ``fanin.send``.
 """

@@ -13,7 +13,7 @@ from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanin.arguments import kind_of, text, text_or_none, whole
-from fanin.aws.queue_urls import checked_queue, queue_url
+from fanin.aws.messaging.queue_urls import checked_queue, queue_url
 from fanin.calling import synchronous
 from fanin.client.checks.checking import listed_ids
 from fanin.client.tracing import sending
@@ -101,7 +101,9 @@ def _all_sent(
             count += sum(map(len, some))
         traced.note({"messaging.batch.message_count": count})
         if failures:
-            raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
+            raise SendFailed(
+                str(failures[0]), [message for failure in failures for message in failure.messages]
+            )
     return count
 
 

@@ -152,8 +152,8 @@ def _opened(fanin: Fanin, request: PublishRequest, key: str, labels: Mapping[str
         found = f"batch {ended.batch_id} is {ended.state} ({how})"
         if ended.result in ("succeeded", ENOUGH):
             which = "all" if ended.result == "succeeded" else "enough"
-            done = f"{found}: {which} rows of {request.source.name} are done; nothing was sent"
-            raise AlreadyPublished(done, ended.batch_id) from ended
+            sentence = f"{found}: {which} rows of {request.source.name} are done; nothing was sent"
+            raise AlreadyPublished(sentence, ended.batch_id) from ended
         which = "" if ended.state == State.COMPLETE else ", items='unfinished'"
         raise Conflict(
             f"{found}; nothing was sent: do what is not done with fanin.reopen({ended.batch_id!r}{which})"
@@ -217,10 +217,10 @@ def _wanted(fanin: Fanin, again: Again | None, total: int, items: Items) -> Sequ
     if _start(items) >= total:
         return [items]
     if again is not Again.FAILED:
-        return fanin.left(items)
-    outstanding = {index for part in fanin.left(items) for index in part.indexes}
-    left = [index for part in fanin.left(items, failed=True) for index in part.indexes]
-    return [items[index : index + 1] for index in left if index not in outstanding]
+        return fanin.outstanding_of(items)
+    outstanding = {index for part in fanin.outstanding_of(items) for index in part.indexes}
+    unsuccessful = [index for part in fanin.outstanding_of(items, failed=True) for index in part.indexes]
+    return [items[index : index + 1] for index in unsuccessful if index not in outstanding]
 
 
 def _rows(items: Items, part: Sequence[str], wanted: Sequence[Items]) -> Iterator[Row]:

@@ -12,8 +12,8 @@ from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest, KeyRe
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import PAUSE_SECONDS, Order, Position
 from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.batch_changes.opening import differences, key_reused
 from fanin.tracker.rules.model import REASON_MAX, Batch, BatchKey, State
-from fanin.tracker.writing.opening import differences, key_reused
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -29,8 +29,8 @@ SOURCE_END = 128
 """Characters of a source in a reason that is too long with all of it."""
 
 
-class Went(StrEnum):
-    """What became of a message of a publication."""
+class StepResult(StrEnum):
+    """The result of a message of a publication."""
 
     ON = "on"
     PUBLISHED = "published"
@@ -88,7 +88,7 @@ class Publications:
             if key is None or self.tracker.store.named(order.tenant, key) is None:
                 raise
 
-    def start_created(self, order: Order, created: Created) -> Went:
+    def start_created(self, order: Order, created: Created) -> StepResult:
         """Start to publish the object *created*; once, however often its event comes.
 
         A newer content of the object ends it, and is published by its own event.
@@ -96,8 +96,8 @@ class Publications:
         try:
             self._start(order, OpenBatch(user_key=_user_key(order)), created.key(order), created.position)
         except (BatchEnded, KeyReused):
-            return Went.OVERTAKEN  # KeyReused: the setting has changed since
-        return Went.STARTED
+            return StepResult.OVERTAKEN  # KeyReused: the setting has changed since
+        return StepResult.STARTED
 
     def _start(
         self, order: Order, spec: OpenBatch, key: str | None, first: Position
@@ -117,7 +117,7 @@ class Publications:
             raise NotFound(f"batch {batch_id} is of no publication")
         return batch, position
 
-    def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
+    def go_on(self, order: Order, has_time: Callable[[], bool]) -> StepResult:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
         Otherwise, and if the rate asks for a long wait, it sends the message again. What may not be
@@ -132,17 +132,17 @@ class Publications:
             return self._go_on(order, has_time)
         except (InvalidRequest, SendRefused, SourceChanged, KeyReused) as error:
             self._cancel(order, str(error).removesuffix(NOTHING_SENT))
-            return Went.STOPPED
+            return StepResult.STOPPED
 
-    def _go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
+    def _go_on(self, order: Order, has_time: Callable[[], bool]) -> StepResult:
         from fanin.s3_publications.reading import parts_of  # noqa: PLC0415  # see _object
 
         try:
             batch, position = self.get(order.tenant, order.batch_id)
         except NotFound:
-            return Went.STOPPED  # deleted, or expired
+            return StepResult.STOPPED  # deleted, or expired
         if not batch.is_alive:
-            return Went.STOPPED
+            return StepResult.STOPPED
         self.check(order)
         stored, position = self._object(batch, order, position)
         sender = self.sender_of(order)
@@ -150,12 +150,12 @@ class Publications:
             sender.carried = (("traceparent", batch.traceparent),)
         for part in parts_of(stored, position, order.part_rows):
             if not self._publish(batch, order, sender, part, position):
-                return Went.STOPPED
+                return StepResult.STOPPED
             position = part.position
             pause = round(sender.pause())
             if not position.is_end and (pause >= PAUSE_SECONDS or not has_time()):
                 self.send_on(order.message(), pause)
-                return Went.ON
+                return StepResult.ON
         return self._close(order)
 
     def _object(self, batch: Batch, order: Order, position: Position) -> tuple[StoredObject, Position]:
@@ -193,12 +193,12 @@ class Publications:
             if self.tracker.get(order.tenant, order.batch_id).state is State.OPEN:
                 self._cancel(order, f"{order.source} passes a cap of its batch: {refusal}")
 
-    def _close(self, order: Order) -> Went:
+    def _close(self, order: Order) -> StepResult:
         try:
             self.tracker.close(order.tenant, order.batch_id, CALLER)
         except Conflict:
-            return Went.STOPPED
-        return Went.PUBLISHED
+            return StepResult.STOPPED
+        return StepResult.PUBLISHED
 
     def _cancel(self, order: Order, reason: str) -> None:
         try:

@@ -22,12 +22,12 @@ Read in this order:
 
 - ``rules/model.py``, ``rules/page.py``, ``rules/tree.py``: a batch, a page, where an item lies.
   ``rules/lifecycle.py``: each transition. ``rules/options.py``: what is chosen at the open.
-- ``rules/acking.py``, then ``writing/recording.py`` and ``writing/climb.py``: an ack, from its request to
-  the completion.
-- ``service.py``: the use cases, on ``Repairs`` (``writing/repairing.py``: reopen, delete), which is on
-  ``Reader``. ``writing/opening.py``: the batch that an open stores.
-- ``writing/sweeping.py``: what is overdue, and what a crash left. ``writing/cascading.py``: cancels below.
-- ``announcing.py``, ``events.py``, ``task_ends.py``: a decided completion, its event, the end of its task.
+- ``rules/acking.py``, then ``batch_changes/recording.py`` and ``climb.py``: an ack, from its request to the
+  completion.
+- ``service.py``: the use cases, on ``Repairs`` (``batch_changes/repairing.py``: reopen, delete), which is on
+  ``Reader``. ``batch_changes/opening.py``: the batch that an open stores.
+- ``batch_changes/sweeping.py``: what is overdue, and what a crash left. ``cascading.py``: cancels below.
+- ``announcing.py``, ``events.py``: a decided completion, and its event.
 - ``reads/reading.py``: status, ranges and maps, whose cost does not grow with the batch.
 - ``store.py``: the port; a call that writes applies one atomic request, except ``block_samples``.
   ``dynamodb/`` and ``memory.py`` keep it.
@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fanin.item_ids import ItemId
+    from fanin.tracker.batch_changes.sweeping import Sweep
     from fanin.tracker.reads.listing import ListQuery
     from fanin.tracker.reads.mapping import BatchMap
     from fanin.tracker.reads.window import Window
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from fanin.tracker.rules.page import PageMasks
     from fanin.tracker.service import Tracker
     from fanin.tracker.store import Listing, TrackerStore
-    from fanin.tracker.writing.sweeping import Sweep
 
 __all__ = [
     "COUNT_MAX",
@@ -143,7 +143,7 @@ _MODULES = {
     "Tracker": "fanin.tracker.service",
     "Listing": "fanin.tracker.store",
     "TrackerStore": "fanin.tracker.store",
-    "Sweep": "fanin.tracker.writing.sweeping",
+    "Sweep": "fanin.tracker.batch_changes.sweeping",
 }
 
 

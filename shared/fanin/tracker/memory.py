@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from fanin.index_ties import tied
+from fanin.tracker.batch_changes.deleting import is_settled, without_user_data
 from fanin.tracker.rules import thresholds
 from fanin.tracker.rules.children import Children, replaced_by
 from fanin.tracker.rules.filters import Query
@@ -29,7 +30,6 @@ from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
-from fanin.tracker.writing.deleting import is_settled, without_user_data
 
 Row = tuple[str, Any]
 """A row for TTL: the field of the store that holds it, and its key there."""

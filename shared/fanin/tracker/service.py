@@ -10,6 +10,12 @@ from datetime import timedelta
 from functools import partial
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
+from fanin.tracker.batch_changes.caps import check_room
+from fanin.tracker.batch_changes.cascading import CANCELS_A_REQUEST, Cascade
+from fanin.tracker.batch_changes.opening import is_of, key_of_ended, new_batch, same_request, under_key
+from fanin.tracker.batch_changes.recording import Recorder, unless_newer
+from fanin.tracker.batch_changes.repairing import Repairs
+from fanin.tracker.batch_changes.sweeping import Sweep, Sweeper
 from fanin.tracker.rules.acking import AckPlan, PageAcked, batch_ids, covers, payload_of, plan
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.ids import COUNT_MAX, GroupId, checked_batch_id
@@ -38,12 +44,6 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.options import Mode, OpenBatch
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import counts_as_ack
-from fanin.tracker.writing.caps import check_room
-from fanin.tracker.writing.cascading import CANCELS_A_REQUEST, Cascade
-from fanin.tracker.writing.opening import is_of, key_of_ended, new_batch, same_request, under_key
-from fanin.tracker.writing.recording import Recorder, unless_newer
-from fanin.tracker.writing.repairing import Repairs
-from fanin.tracker.writing.sweeping import Sweep, Sweeper
 
 logger = logging.getLogger("fanin")
 ADD_ATTEMPTS = 10

@@ -69,8 +69,10 @@ def concurrency_of(worker: lambda_.IFunction, wanted: int | None, share: int) ->
 def _reserved_by(worker: lambda_.IFunction) -> int | None:
     """Return the concurrent executions that *worker* reserves; None for none, or unknown."""
     function = function_of(worker)
-    made = function.node.default_child if function else None
-    found: Any = made.reserved_concurrent_executions if isinstance(made, lambda_.CfnFunction) else None
+    resource = function.node.default_child if function else None
+    found: Any = (
+        resource.reserved_concurrent_executions if isinstance(resource, lambda_.CfnFunction) else None
+    )
     return int(found) if isinstance(found, int | float) else None
 
 

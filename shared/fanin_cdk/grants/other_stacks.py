@@ -48,8 +48,8 @@ def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config) -> lambd
         **feeding(queue),
     )
     mapping.node.add_dependency(*allowed)
-    made: Any = mapping.node.default_child
-    return made
+    resource: Any = mapping.node.default_child
+    return resource
 
 
 def _place(owner: IConstruct, function: lambda_.Function) -> Construct:

@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 
 from fanin_cdk.resources.queues import SourceQueue
-from fanin_cdk.resources.streams import Reader
+from fanin_cdk.resources.triggers import Reader
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

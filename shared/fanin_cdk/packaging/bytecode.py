@@ -79,9 +79,11 @@ def _output(command: Sequence[str]) -> str:
 
 def run(command: Sequence[str]) -> None:
     """Run a command of the build. Raises RuntimeError, with what it wrote."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
-    if done.returncode != 0:
-        raise RuntimeError(f"the Lambda functions could not be built: {' '.join(command)}\n{done.stderr}")
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    if completed.returncode != 0:
+        raise RuntimeError(
+            f"the Lambda functions could not be built: {' '.join(command)}\n{completed.stderr}"
+        )
 
 
 def this_version() -> str:

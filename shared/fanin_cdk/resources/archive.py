@@ -26,8 +26,8 @@ from fanin_cdk.nag import accept
 from fanin_cdk.resources.buckets import ABANDONED, private_bucket
 from fanin_cdk.resources.functions import Functions
 from fanin_cdk.resources.queues import dead_letter_queue
-from fanin_cdk.resources.streams import Reader
 from fanin_cdk.resources.tables import stream_arn
+from fanin_cdk.resources.triggers import Reader
 from fanin_cdk.settings.config import Config
 
 FOLDER = "changes"

@@ -16,6 +16,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from fanin.grouper.settings.endpoints import Secret
 from fanin.names import METRICS_NAMESPACE
 from fanin_cdk.grants import announcing
 from fanin_cdk.grants.handlers import Handler
@@ -198,3 +199,14 @@ def vended_logs(scope: Construct, id_: str, config: Config) -> logs.LogGroup:
     Developer Guide, Avoiding CloudWatch Logs resource policy size restrictions).
     """
     return log_group(scope, id_, config, f"/aws/vendedlogs/fanin/{unique_name(scope)}")
+
+
+def allow_secret(function: lambda_.Function, secret: Secret) -> None:
+    """Grant *function* the value of *secret*, and the use of its KMS key by Secrets Manager alone."""
+    read = iam.PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=[secret.arn])
+    function.add_to_role_policy(read)
+    if secret.key:
+        region = secret.arn.split(":")[3]
+        via = {"StringEquals": {"kms:ViaService": f"secretsmanager.{region}.{Aws.URL_SUFFIX}"}}
+        statement = iam.PolicyStatement(actions=["kms:Decrypt"], resources=[secret.key], conditions=via)
+        function.add_to_role_policy(statement)

@@ -24,11 +24,10 @@ from fanin_cdk.grants.group_handlers import (
     lead_tasks,
 )
 from fanin_cdk.monitoring.watched import WatchedTable
-from fanin_cdk.resources.functions import Functions, allow, tenant_of_messages
+from fanin_cdk.resources.functions import Functions, allow, allow_secret, tenant_of_messages
 from fanin_cdk.resources.queues import SourceQueue
-from fanin_cdk.resources.secrets import allow_secret
-from fanin_cdk.resources.sweeper import Sweeper
 from fanin_cdk.resources.tables import archived, index, number, restored_table, table, text
+from fanin_cdk.resources.triggers import Sweeper
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import granted, served
 
@@ -56,20 +55,20 @@ class GroupTables(Construct):
         }
 
     def _new_tasks(self, config: Config) -> dynamodb.Table:
-        made = table(self, "Tasks", config, stream=archived(config))
-        index(made, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
-        return made
+        tasks = table(self, "Tasks", config, stream=archived(config))
+        index(tasks, config, OPEN_TASKS_INDEX, text("lane"), text("order"), INCLUDE, TASK_FACTS)
+        return tasks
 
     def _new_leases(self, config: Config) -> dynamodb.Table:
-        made = table(self, "Leases", config, key="lane")
-        index(made, config, TARGETS_INDEX, text("tenant"), text("target"), KEYS_ONLY)
-        return made
+        leases = table(self, "Leases", config, key="lane")
+        index(leases, config, TARGETS_INDEX, text("tenant"), text("target"), KEYS_ONLY)
+        return leases
 
     def _new_bundles(self, config: Config) -> dynamodb.Table:
-        made = table(self, "Bundles", config, stream=archived(config))
-        index(made, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
-        index(made, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
-        return made
+        bundles = table(self, "Bundles", config, stream=archived(config))
+        index(bundles, config, LIVE_BUNDLES_INDEX, text("live"), number("createdAt"), INCLUDE, BUNDLE_FACTS)
+        index(bundles, config, LANE_INDEX, text("lane"), number("fence"), INCLUDE, BUNDLE_FACTS)
+        return bundles
 
 
 class FaninGrouper(Construct):
@@ -109,11 +108,11 @@ class FaninGrouper(Construct):
 
     def _registrations(self) -> SourceQueue:
         """Return the queue whose messages are tasks to register."""
-        made = SourceQueue.of_consumer(self, "Registrations", CONSUME_TASKS.lambda_.timeout_seconds)
+        source = SourceQueue.of_consumer(self, "Registrations", CONSUME_TASKS.lambda_.timeout_seconds)
         consumer = self.add(granted(CONSUME_TASKS, self.config), tenant_of_messages(self.config))
-        made.let_isolate(consumer)
-        made.feed(consumer, self.config)
-        return made
+        source.let_isolate(consumer)
+        source.feed(consumer, self.config)
+        return source
 
     def add(self, handler: GroupHandler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
         """Deploy *handler* with the grants that it names, and no others.

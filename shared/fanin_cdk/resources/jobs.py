@@ -32,8 +32,8 @@ from fanin_cdk.grants.job_handlers import JOB_API, OF_OWN, SWEEP_JOBS, JobHandle
 from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.nag import accept, accept_wildcards
 from fanin_cdk.resources.functions import Functions, allow
-from fanin_cdk.resources.sweeper import Sweeper
 from fanin_cdk.resources.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
+from fanin_cdk.resources.triggers import Sweeper
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import served
 
@@ -105,7 +105,7 @@ class FaninQueues(Construct):
 
 def _doorbell(scope: Construct, prefix: str, queue: str) -> sqs.Queue:
     """Return the doorbell of *queue*; the functions make the others alike."""
-    made = sqs.Queue(
+    doorbell = sqs.Queue(
         scope,
         f"Doorbell-{queue}",
         queue_name=stack_doorbell(prefix, queue),
@@ -115,8 +115,8 @@ def _doorbell(scope: Construct, prefix: str, queue: str) -> sqs.Queue:
         retention_period=Duration.seconds(DOORBELL_RETENTION_SECONDS),
         receive_message_wait_time=Duration.seconds(DOORBELL_POLL_SECONDS),
     )
-    accept(made, "A ring is a hint: one that is not received expires", "AwsSolutions-SQS3")
-    return made
+    accept(doorbell, "A ring is a hint: one that is not received expires", "AwsSolutions-SQS3")
+    return doorbell
 
 
 def _stream(config: Config) -> dynamodb.StreamViewType | None:
@@ -126,18 +126,18 @@ def _stream(config: Config) -> dynamodb.StreamViewType | None:
 
 def _table(scope: Construct, config: Config) -> dynamodb.Table:
     """Return the table of jobs, sessions and queues, with the indexes of a part's order and of queues."""
-    made = table(scope, "Table", config, sort_key="sk", stream=_stream(config))
-    made.add_local_secondary_index(
+    jobs = table(scope, "Table", config, sort_key="sk", stream=_stream(config))
+    jobs.add_local_secondary_index(
         index_name=JOBS_INDEX,
         sort_key=text("ix"),
         projection_type=dynamodb.ProjectionType.INCLUDE,
         non_key_attributes=list(JOB_ATTRIBUTES),
     )
     include = dynamodb.ProjectionType.INCLUDE
-    index(made, config, QUEUES_INDEX, text("listed"), text("pk"), include, ("parts",))
+    index(jobs, config, QUEUES_INDEX, text("listed"), text("pk"), include, ("parts",))
     # Keys alone: a change of a config then writes nothing to it.
-    index(made, config, TENANT_QUEUES_INDEX, text("tenant"), text("pk"), KEYS_ONLY)
-    return made
+    index(jobs, config, TENANT_QUEUES_INDEX, text("tenant"), text("pk"), KEYS_ONLY)
+    return jobs
 
 
 def _allow(function: lambda_.Function, actions: Sequence[str], resources: list[str]) -> None:

@@ -48,15 +48,15 @@ class Tables(Construct):
         }
 
     def _new_batches(self, config: Config) -> dynamodb.Table:
-        made = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
+        batches = table(self, "Batches", config, sort_key="sk", stream=IMAGES)
         # Batches by the time of their next check; the sweeper reads the row itself from the table.
-        index(made, config, NEXT_CHECK_INDEX, text("dueShard"), number("dueAt"), KEYS_ONLY)
+        index(batches, config, NEXT_CHECK_INDEX, text("dueShard"), number("dueAt"), KEYS_ONLY)
         # Live batches, oldest first.
-        index(made, config, LIVE_BATCHES_INDEX, text("liveShard"), text("createdKey"), KEYS_ONLY)
+        index(batches, config, LIVE_BATCHES_INDEX, text("liveShard"), text("createdKey"), KEYS_ONLY)
         # Lists, newest first: a tenant's batches in shards, and those of one user key.
-        index(made, config, TENANT_INDEX, text("tenantShard"), text("createdKey"), ALL)
-        index(made, config, USER_KEY_INDEX, text("tenantUser"), text("createdKey"), ALL)
-        return made
+        index(batches, config, TENANT_INDEX, text("tenantShard"), text("createdKey"), ALL)
+        index(batches, config, USER_KEY_INDEX, text("tenantUser"), text("createdKey"), ALL)
+        return batches
 
 
 def table(

@@ -54,11 +54,11 @@ def shares(config: Config) -> Shares:
     api = max(API_MIN, config.lambda_concurrency // API_PART)
     if config.throttle_rate:
         api = -(-config.throttle_rate // REQUESTS_A_SECOND)
-    left = (config.lambda_concurrency - api - duties) // queues
+    share = (config.lambda_concurrency - api - duties) // queues
     rate = config.throttle_rate or min(RATE_MAX, api * REQUESTS_A_SECOND)
     return Shares(
         queues=queues,
-        consumer=config.consumer_concurrency or min(CONSUMER_MAX, max(CONSUMER_MIN, left)),
+        consumer=config.consumer_concurrency or min(CONSUMER_MAX, max(CONSUMER_MIN, share)),
         api=-(-rate // REQUESTS_A_SECOND),
         rate=rate,
         burst=config.throttle_burst or 2 * rate,

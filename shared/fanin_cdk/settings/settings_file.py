@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from fanin.settings.settings_file import NAME, SettingsFile
-from fanin_cdk.events.dead_letter_queues import tenants_by_queue
+from fanin_cdk.resources.dead_letter_queues import tenants_by_queue
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import limits
 

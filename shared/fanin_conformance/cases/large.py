@@ -58,10 +58,10 @@ def _ratio(time: float, usual: float) -> float:
 def _nearly_acked(trial: Trial, size: int) -> tuple[str, list[str]]:
     """Return a closed batch of *size* items, and the ids of its last ones, which are not acked yet."""
     batch = trial.tracker.open()
-    left = SAMPLES
+    outstanding = SAMPLES
     items: list[str] = []
     for span in reversed(trial.spans(batch, size)):
-        few = min(left - len(items), span.last - span.first + 1)
+        few = min(outstanding - len(items), span.last - span.first + 1)
         cut = span.last - few + 1
         items += [trial.tracker.item_id(batch, span.group, at) for at in range(cut, span.last + 1)]
         if cut > span.first:

@@ -26,16 +26,16 @@ def many_acks_at_once(trial: Trial) -> None:
     batch, items = trial.opened(1000)
     closed = trial.tracker.close(batch)
 
-    left = SimpleQueue[list[str]]()
+    parts = SimpleQueue[list[str]]()
     for at in range(0, 1000, 5):
-        left.put(items[at : at + 5])
+        parts.put(items[at : at + 5])
 
     def caller() -> list[Answer]:
         """Ack what is left, so that all callers are at work until the end."""
         mine: list[Answer] = []
         with suppress(Empty):
             while True:
-                mine.append(trial.tracker.ack(left.get_nowait()))
+                mine.append(trial.tracker.ack(parts.get_nowait()))
         return mine
 
     answers = together([caller] * CALLERS, trial.effort.timeout)
@@ -69,13 +69,13 @@ def _close_against_ack(trial: Trial) -> None:
     is_race=True,
 )
 def two_last_acks(trial: Trial) -> None:
-    for left in (_of_one_group, _of_two_groups, _far_apart):
-        trial.rounds(partial(_two_last_acks, left=left), share=3)
+    for last_acks in (_of_one_group, _of_two_groups, _far_apart):
+        trial.rounds(partial(_two_last_acks, last_acks=last_acks), share=3)
 
 
-def _two_last_acks(trial: Trial, left: Callable[[Trial, str], list[str]]) -> None:
+def _two_last_acks(trial: Trial, last_acks: Callable[[Trial, str], list[str]]) -> None:
     batch = trial.tracker.open()
-    items = left(trial, batch)
+    items = last_acks(trial, batch)
     answers = [trial.tracker.close(batch)]
     answers += together([partial(trial.tracker.ack, [item]) for item in items])
     trial.completed_once(batch, answers)

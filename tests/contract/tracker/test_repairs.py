@@ -22,12 +22,12 @@ from fanin.tracker import (
     State,
     Tracker,
 )
+from fanin.tracker.batch_changes.deleting import KEPT_OPTIONS, without_user_data
 from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import SHARDS, BatchKey, shard_of
 from fanin.tracker.rules.options import ParentFailsOn, Threshold
-from fanin.tracker.writing.deleting import KEPT_OPTIONS, without_user_data
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, NOW
 
 GROUP = Group("00000000-0000-8000-8000-000000000000", 7)

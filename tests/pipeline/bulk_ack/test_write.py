@@ -9,8 +9,8 @@ from pyspark.sql.functions import spark_partition_id
 from fanin.aws.dynamodb.meter import Meter
 from fanin.errors import StoreUnavailable
 from fanin.tracker import OpenBatch, PageMasks, Tracker
+from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.bulk_ack import frames, write
 from pipeline.bulk_ack.local import dealt
 from pipeline.bulk_ack.rows import MARKED, PAGE_MASKS

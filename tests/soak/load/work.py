@@ -12,7 +12,7 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any
 from uuid import uuid4
 
-from examples.catalog.system.batch_api import DONE, Request, Ruling
+from examples.catalog.system.batch_api import SUCCESS_STATUS, Request, Ruling
 from fanin.local import LocalRun
 from lab.local.batch_api import ServiceErrors
 from lab.local.jobs import Site, WorkerProcess, started
@@ -48,7 +48,7 @@ class Downstream(ServiceErrors):
         if known is not None:
             return replace(known, again=True)
         ruling = ServiceErrors.judge(self, request)
-        return self.done.setdefault(request.bundle, ruling) if ruling.status == DONE else ruling
+        return self.done.setdefault(request.bundle, ruling) if ruling.status == SUCCESS_STATUS else ruling
 
 
 @dataclass

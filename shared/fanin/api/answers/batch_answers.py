@@ -399,10 +399,10 @@ class AckedItems(Answer):
     @classmethod
     def of(cls, entries: Sequence[AckBody], report: AckReport, caller: str) -> Self:
         pairs = zip(entries, report.results, strict=True)
-        completed = {done.batch.batch_id: done for done in report.completions}
+        completed = {completion.batch.batch_id: completion for completion in report.completions}
         return cls(
             results=[_result(entry, result) for entry, result in pairs],
-            completions=[CompletionAnswer.of(done, caller) for done in completed.values()],
+            completions=[CompletionAnswer.of(completion, caller) for completion in completed.values()],
         )
 
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any, Self
 
 from fanin.api.answers.batch_answers import Answer, Instant, Optional
-from fanin.api.cursors import group_cursors
 from fanin.api.cursors import list_cursors as cursors
+from fanin.api.cursors import target_cursors
 from fanin.api.problems import Problem, problem
 from fanin.errors import FaninError
 from fanin.grouper import (
@@ -141,7 +141,7 @@ class ListedTargets(Answer):
     @classmethod
     def of(cls, page: Page[TargetView]) -> Self:
         rows = [TargetAnswer.like(each) for each in page.rows]
-        return cls(targets=rows, cursor=group_cursors.of_target(page.cursor))
+        return cls(targets=rows, cursor=target_cursors.of_target(page.cursor))
 
 
 class BundleSummary(Answer):

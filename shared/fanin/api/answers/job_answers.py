@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Literal, Self
 
 from fanin.api.answers.batch_answers import Answer, Instant, Optional
-from fanin.api.cursors import row_cursors
+from fanin.api.cursors import queue_cursors
 from fanin.instants import instant
 from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
 from fanin.queue.administration.creating import Ensured
@@ -173,7 +173,7 @@ class ListedJobs(Answer):
         """Return the first of *jobs*, as many as fit; the next page begins after the last one of them."""
         listed = _fitting(jobs)
         last = page.last if len(listed) == len(jobs) else page.jobs[len(listed) - 1][0]
-        return cls(jobs=listed, cursor=row_cursors.of_row(last))
+        return cls(jobs=listed, cursor=queue_cursors.of_row(last))
 
 
 def _fitting(jobs: Iterable[JobAnswer]) -> list[JobAnswer]:

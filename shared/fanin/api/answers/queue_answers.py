@@ -8,7 +8,7 @@ from typing import Self
 
 from fanin.api.answers.batch_answers import Answer, Instant, Optional
 from fanin.api.answers.job_answers import QueueFacts
-from fanin.api.cursors import row_cursors
+from fanin.api.cursors import queue_cursors
 from fanin.instants import instant
 from fanin.queue import Depth
 from fanin.queue.administration.changing import Deletion, Revival, RevivedJobs
@@ -73,7 +73,7 @@ class ListedQueues(Answer):
     @classmethod
     def of(cls, found: Sequence[QueueStatus], last: str | None) -> Self:
         queues = [QueueStatusAnswer.of(status) for status in found]
-        return cls(queues=queues, cursor=row_cursors.of_name(last))
+        return cls(queues=queues, cursor=queue_cursors.of_name(last))
 
 
 class SessionKind(StrEnum):
@@ -111,7 +111,7 @@ class ListedSessions(Answer):
         """Return the first *limit* of *members*, which are more if there is a next page."""
         page = [SessionAnswer.of(member) for member in members[:limit]]
         last = page[-1].id if len(members) > limit else None
-        return cls(sessions=page, cursor=row_cursors.of_name(last))
+        return cls(sessions=page, cursor=queue_cursors.of_name(last))
 
 
 class NotRevived(Answer):
@@ -138,7 +138,7 @@ class RevivedAnswer(Answer):
             not_revived=[
                 NotRevived(dead_id=dead_id_of(record), reason=each) for record, each in not_revived.items()
             ],
-            cursor=row_cursors.of_row(result.last),
+            cursor=queue_cursors.of_row(result.last),
         )
 
 

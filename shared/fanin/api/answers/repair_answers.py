@@ -13,10 +13,10 @@ from fanin.api.answers.batch_answers import (
     RangeAnswer,
 )
 from fanin.api.cursors import list_cursors as cursors
+from fanin.tracker.batch_changes.deleting import Deleted
+from fanin.tracker.batch_changes.reopening import OriginSlice, whole_group
 from fanin.tracker.rules.model import Batch, ItemRange, State
 from fanin.tracker.rules.options import Mode
-from fanin.tracker.writing.deleting import Deleted
-from fanin.tracker.writing.reopening import OriginSlice, whole_group
 
 
 class ReopenedBatch(Answer):

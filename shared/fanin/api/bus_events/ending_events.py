@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.api.bus_events.progress_event import ProgressEvent
 from fanin.api.callers import TENANT_MAX
+from fanin.batch_ending_events.ending_event import EndingEvent
 from fanin.calling import log_failure
-from fanin.ending_events.ending_event import EndingEvent
 from fanin.errors import InvalidRequest, NewerSchema
 from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
@@ -17,7 +17,7 @@ from fanin.tracker.dynamodb.thresholds import NOTICE, reached_of
 from fanin.tracker.events import EVENT_TYPES, event_id
 
 if TYPE_CHECKING:
-    from fanin.aws.sending.bus import Bus
+    from fanin.aws.messaging.bus import Bus
 
 logger = logging.getLogger("fanin")
 
@@ -27,7 +27,7 @@ def publish_endings(records: Sequence[Mapping[str, Any]], tracker: Tracker, bus:
 
     Raises StoreUnavailable if one may be missing; the delivery may be repeated.
     """
-    from fanin.aws.sending.bus import Event  # noqa: PLC0415  # a fake client runs without boto3
+    from fanin.aws.messaging.bus import Event  # noqa: PLC0415  # a fake client runs without boto3
 
     details = endings(records, tracker)
     if details:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fanin.aws.sending.bus import Bus, Event
+from fanin.aws.messaging.bus import Bus, Event
 from fanin.calling import log_failure
 from fanin.instants import instant
 from fanin.names import JOB_DEAD

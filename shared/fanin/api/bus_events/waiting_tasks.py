@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import Protocol
 
 from fanin.api.bus_events.ending_events import batch_of_event
+from fanin.batch_ending_events.workflow_results import TaskEnd, task_end
 from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.rules.options import TokenKind
-from fanin.tracker.task_ends import TaskEnd, task_end
 
 SETTINGS = {
     TokenKind.TASK: ("state machine", "resumed_state_machines"),

@@ -1,1 +1,1 @@
-"""Cursors of lists, as opaque texts."""
+"""Cursors of lists, as opaque texts: of batches and items, of a target's tasks and bundles, of queues."""

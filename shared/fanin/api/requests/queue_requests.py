@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
+from fanin.api.cursors.queue_cursors import ROW_CURSOR_FORM
 from fanin.api.requests.bodies import Body
 from fanin.api.requests.job_requests import JobKeyText
 from fanin.queue.administration.paging import Record

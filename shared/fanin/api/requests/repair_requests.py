@@ -13,8 +13,8 @@ from fanin.api.requests.batch_requests import Reason
 from fanin.api.requests.bodies import Body
 from fanin.api.requests.option_types import given_options, options_body
 from fanin.errors import InvalidRequest
+from fanin.tracker.batch_changes.reopening import ReopenBatch, ReopenItems
 from fanin.tracker.rules.options import OPTIONS
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 
 TimeText = Annotated[str, StringConstraints(min_length=1, max_length=40)]
 

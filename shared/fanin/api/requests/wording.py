@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from fanin.api.cursors.list_cursors import CURSOR_FORM
-from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
+from fanin.api.cursors.queue_cursors import ROW_CURSOR_FORM
 from fanin.api.requests.bodies import ITEM_FORM, UUID_FORM
 from fanin.api.requests.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
 from fanin.queue.rules.keys import QUEUE_FORM

@@ -55,10 +55,12 @@ def _read_some(
 def put_many(client: DynamoDBClient, table: str, rows: Sequence[Item], pause: Callable[[int], None]) -> None:
     """Put *rows*, whatever is stored under their keys. Raises StoreUnavailable as ``read_many`` does."""
     for first in range(0, len(rows), ROWS_A_WRITE):
-        left: Any = {table: [{"PutRequest": {"Item": row}} for row in rows[first : first + ROWS_A_WRITE]]}
+        unprocessed: Any = {
+            table: [{"PutRequest": {"Item": row}} for row in rows[first : first + ROWS_A_WRITE]]
+        }
         for attempt in range(ATTEMPTS):
-            left = send(client.batch_write_item, {"RequestItems": left}).get("UnprocessedItems")
-            if not left:
+            unprocessed = send(client.batch_write_item, {"RequestItems": unprocessed}).get("UnprocessedItems")
+            if not unprocessed:
                 break
             pause(attempt)
         else:

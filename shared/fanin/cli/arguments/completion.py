@@ -16,7 +16,7 @@ from fanin.client.wire import documents
 SECONDS = 1.0
 LIMIT = 100
 LIVE = ("OPEN", "CLOSED")
-PLAIN = re.compile(r"[\w@%+=/.,][\w@%+=/.,:-]*")
+UNQUOTED = re.compile(r"[\w@%+=/.,][\w@%+=/.,:-]*")
 """A user key that needs no quotes: shells insert a completion as it is, and others choose user keys."""
 
 
@@ -24,7 +24,7 @@ def batch_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the plain user keys of live batches that begin with *incomplete*; none for any error."""
     where = Where(**{option: ctx.params.get(option) for option in WHERE_OPTIONS})
     found = within(SECONDS, lambda: _live_keys(where, incomplete))
-    return [key for key in found if key.startswith(incomplete) and PLAIN.fullmatch(key)]
+    return [key for key in found if key.startswith(incomplete) and UNQUOTED.fullmatch(key)]
 
 
 def within(seconds: float, find: Callable[[], list[str]]) -> list[str]:

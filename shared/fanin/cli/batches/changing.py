@@ -15,9 +15,9 @@ from fanin.cli.terminal.output import clean, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.model import Summary
 from fanin.client.wire import documents
+from fanin.tracker.batch_changes.cascading import CANCELS_A_REQUEST
 from fanin.tracker.rules.ids import COUNT_MAX
 from fanin.tracker.rules.model import ALIVE
-from fanin.tracker.writing.cascading import CANCELS_A_REQUEST
 
 verb = Verbs()
 

@@ -48,11 +48,11 @@ def print_cost(output: Output, batch: Document) -> None:
     from fanin.cost.prices import AS_OF  # noqa: PLC0415
 
     progress = batch["progress"]
-    done, failed = progress["estimate"], progress["failed"]
-    output.table(COLUMNS, batch_costs(done, failed))
+    acked, failed = progress["estimate"], progress["failed"]
+    output.table(COLUMNS, batch_costs(acked, failed))
     about = "" if progress["exact"] else "about "
     note(
-        f"estimated from {about}{done:,} items done, {failed:,} of them failed: the batch does not know how"
+        f"estimated from {about}{acked:,} items done, {failed:,} of them failed: the batch does not know how"
         " they were acked. One add, each failure acked alone with a reason; list prices of AWS, us-east-1,"
         f" {AS_OF}, without functions and the messages of your queues"
     )

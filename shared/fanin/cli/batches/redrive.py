@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanin.aws.queue_urls import queue_url
+from fanin.aws.messaging.queue_urls import queue_url
 from fanin.cli.arguments.completion import batch_names
 from fanin.cli.batches.sqs import sqs_of
 from fanin.cli.terminal.exits import Refused
@@ -17,7 +17,7 @@ from fanin.client.wire.codec import Document
 from fanin.names import camel
 
 if TYPE_CHECKING:
-    from fanin.publishing.redriving import Redriven
+    from fanin.dead_letter_redrive.redrive import Redriven
 
 verb = Verbs()
 
@@ -48,7 +48,11 @@ def redrive(
 
     Those whose item is outstanding or failed in a live batch are moved. All others stay, and are counted.
     """
-    from fanin.publishing.redriving import Redrive, RedriveRequest, has_sources  # noqa: PLC0415  # takes 0.2 s
+    from fanin.dead_letter_redrive.redrive import (  # noqa: PLC0415  # takes 0.2 s
+        Redrive,
+        RedriveRequest,
+    )
+    from fanin.dead_letter_redrive.source_queues import has_sources  # noqa: PLC0415  # takes 0.2 s
 
     sqs = sqs_of(call.site)
     target = queue_url(sqs, to) if to else None
@@ -67,7 +71,7 @@ def redrive(
 
 
 def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
-    from fanin.publishing.dead_letter_messages import LeaveReason  # noqa: PLC0415  # see redrive
+    from fanin.dead_letter_redrive.dead_letter_messages import LeaveReason  # noqa: PLC0415  # see redrive
 
     if call.output.as_json:
         call.output.value(_document(found, is_dry_run), "")
@@ -78,10 +82,8 @@ def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
         note(f"{found.unseen:,} more were not received: run it again; {why}")
     if found.copies:
         note(f"SQS did not delete {found.copies:,} messages that were moved: they are in both queues")
-    if found.left[LeaveReason.REFUSED]:
-        raise Refused(
-            f"SQS did not take {found.left[LeaveReason.REFUSED]:,} messages, which were left; run it again"
-        )
+    if refused := found.not_moved[LeaveReason.REFUSED]:
+        raise Refused(f"SQS did not take {refused:,} messages, which were left; run it again")
 
 
 def _moved(is_dry_run: bool) -> str:
@@ -90,15 +92,15 @@ def _moved(is_dry_run: bool) -> str:
 
 def _rows(found: Redriven, is_dry_run: bool) -> Iterator[Document]:
     yield {"what": _moved(is_dry_run), "why": "", "count": found.moved}
-    for reason, count in found.left.most_common():
+    for reason, count in found.not_moved.most_common():
         yield {"what": "left", "why": reason.value, "count": count}
 
 
 def _document(found: Redriven, is_dry_run: bool) -> dict[str, Any]:
-    left = {camel(reason.name.lower()): count for reason, count in found.left.items()}
+    not_moved = {camel(reason.name.lower()): count for reason, count in found.not_moved.items()}
     moved = {"wouldMove" if is_dry_run else "moved": found.moved}
-    return {**moved, "left": left, "unseen": found.unseen, "copies": found.copies, "dryRun": is_dry_run}
+    return {**moved, "left": not_moved, "unseen": found.unseen, "copies": found.copies, "dryRun": is_dry_run}
 
 
 def _counts(found: Redriven, is_dry_run: bool) -> str:
-    return f"{_moved(is_dry_run)} {found.moved:,}, left {found.left.total():,}"
+    return f"{_moved(is_dry_run)} {found.moved:,}, left {found.not_moved.total():,}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fanin.aws.queue_urls import queue_url
+from fanin.aws.messaging.queue_urls import queue_url
 from fanin.cli.arguments.where import Site
 from fanin.cli.terminal.exits import ExitCode, code_of
 from fanin.errors import InvalidRequest, NotFound

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fanin.aws.queue_urls import NAME
+from fanin.aws.messaging.queue_urls import NAME
 from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.output import clean

@@ -15,7 +15,7 @@ from fanin.tracker import State
 CELLS = 10
 CELLS_MIN = 4
 NAME_MIN = 8
-DONE, FAILED, LEFT = "█", "▒", "░"
+ACKED, FAILED, OUTSTANDING = "█", "▒", "░"
 GAP = "  "
 
 
@@ -43,12 +43,12 @@ def bar(status: Status, width: int) -> str:
     It is empty only if nothing is done, and full only if all is; a failure has a cell, however few there are.
     """
     if status.state is State.COMPLETE and not status.total:
-        return DONE * width
-    done = _cells(status.estimate, status.total, width, status.exact)
-    failed = min(done, max(1, width * status.failed // max(1, status.total))) if status.failed else 0
-    if failed == done and done > 1 and status.estimate > status.failed:
+        return ACKED * width
+    acked = _cells(status.estimate, status.total, width, status.exact)
+    failed = min(acked, max(1, width * status.failed // max(1, status.total))) if status.failed else 0
+    if failed == acked and acked > 1 and status.estimate > status.failed:
         failed -= 1
-    return DONE * (done - failed) + FAILED * failed + LEFT * (width - done)
+    return ACKED * (acked - failed) + FAILED * failed + OUTSTANDING * (width - acked)
 
 
 def line(look: Look, width: int) -> str:
@@ -75,12 +75,12 @@ def _facts(look: Look) -> Sequence[str]:
     return (failed, time_left, rate, "open" if status.state is State.OPEN else "")
 
 
-def _cells(done: int, total: int, width: int, exact: bool) -> int:
-    if done == 0:
+def _cells(acked: int, total: int, width: int, exact: bool) -> int:
+    if acked == 0:
         return 0
-    if done >= total and exact:
+    if acked >= total and exact:
         return width
-    return min(width - 1, max(1, width * done // max(1, total)))
+    return min(width - 1, max(1, width * acked // max(1, total)))
 
 
 def columns(text: str) -> int:

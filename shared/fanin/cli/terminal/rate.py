@@ -17,9 +17,9 @@ class Rate:
 
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
 
-    def see(self, at: float, done: int) -> None:
-        """Note that *done* items were done at a time in seconds, which never goes back."""
-        self._seen.append((at, done))
+    def see(self, at: float, acked: int) -> None:
+        """Note that *acked* items were acked at a time in seconds, which never goes back."""
+        self._seen.append((at, acked))
         while len(self._seen) > 2 and self._seen[1][0] <= at - WINDOW_SECONDS:
             self._seen.popleft()
 
@@ -34,11 +34,11 @@ class Rate:
         return max(0.0, (after - before) / (end - start))
 
 
-def seconds_left(total: int, done: int, rate: float | None, is_final: bool) -> float | None:
+def seconds_left(total: int, acked: int, rate: float | None, is_final: bool) -> float | None:
     """Return when all will be done; None while the total may grow, and where nothing is being done."""
     if not is_final or not rate:
         return None
-    return max(0, total - done) / rate
+    return max(0, total - acked) / rate
 
 
 def rate_text(rate: float) -> str:

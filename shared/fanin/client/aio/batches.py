@@ -11,7 +11,7 @@ from fanin.arguments import Seconds
 from fanin.client.aio.calls import Caller, awaited, finished, iterated
 from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.model import Closed, Status
-from fanin.tracker.writing.reopening import ReopenItems
+from fanin.tracker.batch_changes.reopening import ReopenItems
 from fanin.types import ReopenItemsText
 
 RESULTS_AT_ONCE = 1_000

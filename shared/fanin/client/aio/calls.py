@@ -53,8 +53,8 @@ class Caller:
         Its imports, and those of the client's transport, are made in a thread, as they take time.
         """
         slot = self._fanin._slot
-        made = slot.current() if slot.is_made else await run_in(None, slot.current)
-        if not getattr(made, "has_api", False):
+        exchange = slot.current() if slot.is_created else await run_in(None, slot.current)
+        if not getattr(exchange, "has_api", False):
             return None
         if not self._found:
             found = await run_in(None, partial(exchange_of, self._connections))

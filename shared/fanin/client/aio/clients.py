@@ -167,7 +167,7 @@ class AsyncFanin:
     fail = awaited(Fanin.fail)
     ack_ranges = awaited(Fanin.ack_ranges)
     fail_ranges = awaited(Fanin.fail_ranges)
-    left = awaited(Fanin.left)
+    outstanding_of = awaited(Fanin.outstanding_of)
     samples = awaited(Fanin.samples)
     outstanding = iterated(Fanin.outstanding)
     failures = iterated(Fanin.failures)

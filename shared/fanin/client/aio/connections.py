@@ -52,7 +52,7 @@ class Connection:
             return False
         return not wait_for_read(self._writer.get_extra_info("socket"), timeout=0)
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         """Leave what comes to the socket, where ``is_reusable`` sees it."""
         self._writer.transport.pause_reading()  # type: ignore[attr-defined]  # of a socket, it can read
 
@@ -139,7 +139,7 @@ class Pool:
         """Keep *connection* for the next request; one that is not reusable is closed."""
         self._turns.release()
         if connection.is_reusable and not self._is_closed:
-            connection.rest()
+            connection.pause()
             self._idle.setdefault(connection.target, []).append(connection)
         else:
             connection.close()

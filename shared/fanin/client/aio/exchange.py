@@ -52,10 +52,10 @@ class LoopExchange:
         headers = request.headers if sign is None else await _signed(request, sign)
         pool = await self._pool()
         try:
-            connection = await pool.taken(_target(url), limits.connect, limits.left(time.monotonic()))
+            connection = await pool.taken(_target(url), limits.connect, limits.seconds_left(time.monotonic()))
         except OSError as error:
             return unanswered(str(url.netloc), error, is_connected=isinstance(error, NoTurn))
-        read = min(limits.read, limits.left(time.monotonic()))
+        read = min(limits.read, limits.seconds_left(time.monotonic()))
         try:
             status, answered, body = await connection.exchanged(
                 request.method, url.request_uri, headers, request.body, read

@@ -47,7 +47,7 @@ class Chunk:
         """Return the indexes of the items that are not done with success; all, if the batch is estimated."""
         indexes = self.items.indexes
         try:
-            found = transport.left(
+            found = transport.outstanding_of(
                 self.items.batch_id, self.items.group_id, indexes[0], indexes[-1], failed=True
             )
         except Conflict:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 from fanin import errors
 from fanin.arguments import Seconds, instance
-from fanin.aws.queue_urls import checked_queue
+from fanin.aws.messaging.queue_urls import checked_queue
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
@@ -151,7 +151,7 @@ class Consumers:
         """
         checked_queue(queue)
         consumer = consumer_of(handler, self._transport, options)
-        from fanin.aws.receiving import queue_of  # noqa: PLC0415  # importing boto3 takes 0.3 s
+        from fanin.aws.messaging.receiving import queue_of  # noqa: PLC0415  # importing boto3 takes 0.3 s
         from fanin.client.sqs_worker.running import Running  # noqa: PLC0415
 
         return Running.of(queue_of(queue), consumer, options).run()

@@ -20,7 +20,7 @@ UNMATCHED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
 """Verdicts of an item that is in no batch of the tenant: its message returns to the queue."""
 RETURNS = "returns to the queue, or goes to its dead-letter queue after maxReceiveCount receives"
 """What becomes of a message that is not deleted: a consumer does not know the queue's redrive policy."""
-DONE = "done"
+ITEM_DONE = "done"
 """Why a message is deleted without work if its item is done, although its batch is live."""
 
 _REOPEN = "to do its unfinished items, reopen it (docs/repair.md)"
@@ -116,7 +116,7 @@ class Tally:
         self.skipped.append((record, reason))
         if batch_id is not None:
             self.ended[record["messageId"]] = batch_id
-        if reason == DONE:
+        if reason == ITEM_DONE:
             self.done_before.append((record, Verdict.DUPLICATE))
 
     def look(self, answer: Answered) -> bool:
@@ -125,7 +125,7 @@ class Tally:
         if answer.counts is None:
             self.fail([answer.record])
         elif verdicts == {Verdict.DUPLICATE}:
-            self.skip(answer.record, DONE)
+            self.skip(answer.record, ITEM_DONE)
         self.unmatched += [(answer.record, verdict) for verdict in verdicts & UNMATCHED]
         return verdicts <= {Verdict.DUPLICATE, *UNMATCHED}
 

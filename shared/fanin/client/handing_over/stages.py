@@ -95,9 +95,9 @@ def _later(fanin: Fanin, stage: Status) -> list[str]:
     later = range(item.index + 1, whole.total)
     if not later or whole.result is not None:
         return []
-    rest = Items.between(item.batch_id, item.group_id, later[0], later[-1])
-    is_outstanding = any(rest[0] in part for part in fanin.left(rest))
-    return list(rest) if is_outstanding else []
+    later_items = Items.between(item.batch_id, item.group_id, later[0], later[-1])
+    is_outstanding = any(later_items[0] in part for part in fanin.outstanding_of(later_items))
+    return list(later_items) if is_outstanding else []
 
 
 def _stage(fanin: Fanin, item: str, user_key: str | None, options: OpenOptions) -> Batch:

@@ -106,5 +106,5 @@ class DirectQueue:
 
 def _revived(found: changing.RevivedJobs) -> RevivedJobs:
     outcomes: Any = {dead_id_of(record): each.value for record, each in found.outcomes.items()}
-    left = {dead_id: each for dead_id, each in outcomes.items() if each != changing.Revival.REVIVED}
-    return RevivedJobs(len(outcomes) - len(left), left)
+    not_revived = {dead_id: each for dead_id, each in outcomes.items() if each != changing.Revival.REVIVED}
+    return RevivedJobs(len(outcomes) - len(not_revived), not_revived)

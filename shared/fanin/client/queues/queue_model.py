@@ -96,15 +96,15 @@ class RejectedJob:
 
 @dataclass(frozen=True, slots=True)
 class RevivedJobs:
-    """How many dead jobs were revived. *left*: by dead id, why others were not: ``liveJob``, ``notFound``."""
+    """How many dead jobs were *revived*. *not_revived*: by dead id, why: ``liveJob``, ``notFound``."""
 
     revived: int
-    left: dict[str, Revival]
+    not_revived: dict[str, Revival]
     cursor: Any = None
 
     def __add__(self, other: RevivedJobs) -> RevivedJobs:
         """Return both as one."""
-        return RevivedJobs(self.revived + other.revived, self.left | other.left, other.cursor)
+        return RevivedJobs(self.revived + other.revived, self.not_revived | other.not_revived, other.cursor)
 
 
 @dataclass(frozen=True, slots=True)

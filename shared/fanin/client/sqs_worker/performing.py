@@ -24,8 +24,8 @@ class TimeLeft:
     now: Callable[[], float] = clock
 
     def get_remaining_time_in_millis(self) -> int:
-        left = 1000 * (self.until - self.now())
-        return UNLIMITED_MILLISECONDS if math.isinf(left) else max(0, int(left))
+        remaining_ms = 1000 * (self.until - self.now())
+        return UNLIMITED_MILLISECONDS if math.isinf(remaining_ms) else max(0, int(remaining_ms))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Self
 
 from fanin.arguments import seconds_of
-from fanin.aws.receiving import ReceivedQueue
+from fanin.aws.messaging.receiving import ReceivedQueue
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.sqs_worker.handlers import VISIBILITY_MIN, WorkOptions, hidden_seconds
 from fanin.client.sqs_worker.in_flight import InFlight

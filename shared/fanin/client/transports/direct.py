@@ -39,9 +39,9 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.settings.tracking import Tables
 from fanin.tracker import Batch, BatchFilter, BatchMap, ListQuery, OpenBatch, State, Tracker
+from fanin.tracker.batch_changes.reopening import OriginSlice, ReopenBatch, whole_group
 from fanin.tracker.rules.filters import filter_of
 from fanin.tracker.store import ResultStore
-from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, whole_group
 
 DIRECT = "direct"
 """The principal of a forced end: no service authenticates a direct client."""
@@ -65,7 +65,7 @@ class DirectTransport(DirectAcks):
         *bus*: the name of the bus for completions, if they are put on it at once. *bucket*: that of results.
         """
         from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
-        from fanin.ending_events.announcer import announced_on  # noqa: PLC0415
+        from fanin.batch_ending_events.announcer import announced_on  # noqa: PLC0415
         from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415
 
         store = announced_on(bus, DynamoStore(clients.dynamodb(), tables))

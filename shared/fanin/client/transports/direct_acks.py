@@ -25,7 +25,7 @@ class DirectAcks:
     def verdicts(self, acks: Sequence[Ack]) -> AckReport:
         return _report(self.tracker.verdicts(self.tenant, acks))
 
-    def left(
+    def outstanding_of(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
     ) -> tuple[Items, ...]:
         batch = self.tracker.get(self.tenant, batch_id)
@@ -50,7 +50,7 @@ def caller_of(route: str, key: str) -> str:
 def _report(report: model.AckReport) -> AckReport:
     return AckReport(
         tuple(_item(result) for result in report.results if result.ack.size == 1),
-        tuple(_completion(done.batch) for done in report.completions),
+        tuple(_completion(completion.batch) for completion in report.completions),
         tuple(_range(result) for result in report.results if result.ack.size > 1),
     )
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from fanin.client.transports.reports import AckReport
     from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
-    from fanin.tracker.writing.reopening import ReopenBatch
+    from fanin.tracker.batch_changes.reopening import ReopenBatch
 
 T = TypeVar("T")
 CONNECT_SECONDS = 3.0
@@ -211,7 +211,7 @@ class HttpTransport:
         failure = found.failure or f"status {found.status}"
         raise StoreUnavailable(f"a file of the results of batch {batch_id} cannot be read: {failure}")
 
-    def left(
+    def outstanding_of(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
     ) -> tuple[Items, ...]:
         asked = {"groupId": group_id, "from": str(first), "to": str(last)}

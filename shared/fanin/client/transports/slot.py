@@ -63,9 +63,9 @@ class TransportSlot:
         return cast("Transport", self)
 
     @property
-    def is_made(self) -> bool:
+    def is_created(self) -> bool:
         """Whether there is a transport, so that none is made at the next call."""
-        return self.lent is not None or self._own.is_made
+        return self.lent is not None or self._own.is_created
 
     def current(self) -> Transport:
         """Return the transport that calls go to now; it is made at the first one."""

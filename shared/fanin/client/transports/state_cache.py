@@ -59,7 +59,7 @@ class States:
 def may_have_ended(acks: Sequence[Ack], report: AckReport) -> set[str]:
     """Return the batches that *acks* may have ended, or whose end *report* shows."""
     failed = {ack.batch_id for ack in acks if ack.outcome is Outcome.FAILURE}
-    completed = {done.batch_id for done in report.completions}
+    completed = {completion.batch_id for completion in report.completions}
     late = {each.item_id.partition(":")[0] for each in report.results if each.verdict in REFUSED}
     late |= {each.batch_id for each in report.ranges if not REFUSED.isdisjoint(each.counts)}
     return failed | completed | late

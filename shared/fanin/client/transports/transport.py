@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from fanin.client.transports.reports import AckReport
     from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State
-    from fanin.tracker.writing.reopening import ReopenBatch
+    from fanin.tracker.batch_changes.reopening import ReopenBatch
 
 T = TypeVar("T")
 ITEMS_A_REQUEST = 1000
@@ -67,7 +67,7 @@ class Acks(Protocol):
         An item that is done with success has the verdict ``duplicate``.
         """
 
-    def left(
+    def outstanding_of(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
     ) -> tuple[Items, ...]:
         """Return those of at most 10,000 items of a group that are outstanding, by a consistent read.

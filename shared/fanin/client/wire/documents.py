@@ -43,7 +43,7 @@ from fanin.tracker.rules.options import OPTIONS
 if TYPE_CHECKING:
     from fanin.client.transports.reports import AckReport, RangeVerdict
     from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
-    from fanin.tracker.writing.reopening import ReopenBatch
+    from fanin.tracker.batch_changes.reopening import ReopenBatch
 
 T = TypeVar("T")
 OwnError = Callable[[str, Document, float], FaninError]

@@ -44,7 +44,7 @@ class Limits:
     read: float
     until: float
 
-    def left(self, now: float) -> float:
+    def seconds_left(self, now: float) -> float:
         """Return the seconds of the call that are left, though at least those to connect."""
         return max(self.connect, self.until - now)
 

@@ -9,15 +9,15 @@ from typing import Any, Generic, TypeVar
 
 from fanin.calling import finished, log_failure, synchronous
 
-Done = TypeVar("Done")
+Answered = TypeVar("Answered")
 logger = logging.getLogger("fanin")
 
 
 @dataclass(frozen=True, slots=True)
-class Consumed(Generic[Done]):
+class Consumed(Generic[Answered]):
     """What *answer* returned for each message. *failed*: ids of messages that SQS delivers again."""
 
-    answers: tuple[Done, ...]
+    answers: tuple[Answered, ...]
     failed: tuple[str, ...]
 
     def response(self) -> dict[str, Any]:
@@ -26,13 +26,13 @@ class Consumed(Generic[Done]):
 
 
 def consume(
-    records: Iterable[Mapping[str, Any]], answer: Callable[[str], Done], has_time: Callable[[], bool]
-) -> Consumed[Done]:
+    records: Iterable[Mapping[str, Any]], answer: Callable[[str], Answered], has_time: Callable[[], bool]
+) -> Consumed[Answered]:
     """Pass the body of each record to *answer* while *has_time* returns true.
 
     An error fails its record alone, and so does a lack of time.
     """
-    answers: list[Done] = []
+    answers: list[Answered] = []
     synchronous(answer, "answer")
     failed: list[str] = []
     for record in records:

@@ -23,11 +23,12 @@ from typing import TextIO
 from ministack.app import app as emulator
 from uvicorn import Config, Server
 
+from fanin.local import emulator_speedups
 from fanin.local.aws_emulator import looping, parent_watch, reading, refusing
 from fanin.local.aws_emulator.gateway import Gateway, LoopbackOnly
 from fanin.local.dynamodb_engine import leftovers
 from fanin.local.errors import LocalRunError
-from fanin.local.function_processes import durable, noting, tuning
+from fanin.local.function_processes import durable, noting
 from fanin.local.run_directories import remove_folder
 
 
@@ -37,7 +38,7 @@ def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int, dynamodb: 
     os.environ.pop("PYTHONPATH", None)
     signal.signal(signal.SIGTERM, functools.partial(_end, directory))
     signal.signal(signal.SIGINT, functools.partial(_end, directory))
-    tuning.apply()
+    emulator_speedups.apply()
     durable.apply()
     if dynamodb:
         _attach(dynamodb, directory)

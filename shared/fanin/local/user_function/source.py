@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanin.aws.receiving import ReceivedQueue
+from fanin.aws.messaging.receiving import ReceivedQueue
 
 FIFO = ".fifo"
 VISIBILITY_SECONDS = 30

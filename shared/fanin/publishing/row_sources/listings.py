@@ -113,7 +113,7 @@ class InventorySource:
 
 def _csv_records(stored: StoredObject, schema: str) -> Iterator[dict[str, Any]]:
     """Yield the records of a file of CSV, in which keys are encoded as in URLs."""
-    names = _plain(schema.split(","))
+    names = _folded(schema.split(","))
     with stored.open() as file:
         for values in csv_values(stored.name, unpacked(stored.name, file)):
             record = dict(zip(names, values, strict=False))
@@ -123,10 +123,10 @@ def _csv_records(stored: StoredObject, schema: str) -> Iterator[dict[str, Any]]:
 def _parquet_records(stored: StoredObject, _: str) -> Iterator[dict[str, Any]]:
     with stored.open() as file:
         for record in parquet_records(stored.name, file):
-            yield dict(zip(_plain(record), record.values(), strict=True))
+            yield dict(zip(_folded(record), record.values(), strict=True))
 
 
-def _plain(names: Iterable[str]) -> list[str]:
+def _folded(names: Iterable[str]) -> list[str]:
     return [name.strip().replace("_", "").lower() for name in names]
 
 

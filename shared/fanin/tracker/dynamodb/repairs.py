@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from fanin.aws.dynamodb.rows import ABSENT, Item, number, text
+from fanin.tracker.batch_changes.deleting import KEPT_OPTIONS, REMOVED
 from fanin.tracker.dynamodb.items import (
     SCHEMA,
     group_item,
@@ -17,7 +18,6 @@ from fanin.tracker.dynamodb.items import (
 from fanin.tracker.dynamodb.requests import batch_key, create_under, create_with, next_check
 from fanin.tracker.rules.model import ALIVE, Batch, BatchKey, Group, State
 from fanin.tracker.rules.options import SHOWN
-from fanin.tracker.writing.deleting import KEPT_OPTIONS, REMOVED
 
 ENDED = tuple(state for state in State if state not in ALIVE)
 USER_DATA = (

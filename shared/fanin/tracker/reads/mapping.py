@@ -103,12 +103,12 @@ def mapped(
     start = min(start, stop)
     width = cell_items(batch, stop - start, cells)
     drawn = [Cell(low, min(low + width, stop)) for low in range(start, stop, width)]
-    done = batch.is_done
-    if drawn and (batch.failed or not done):
+    all_done = batch.is_done
+    if drawn and (batch.failed or not all_done):
         Walk(store.glance, batch, width, drawn, cells + SPARE_PAGES, SPARE_PAGES).run()
-    acked = tuple(cell.high - cell.low if done else cell.shown for cell in drawn)
+    acked = tuple(cell.high - cell.low if all_done else cell.shown for cell in drawn)
     known = batch.mode is Mode.EXACT and not any(cell.unknown for cell in drawn)
-    return BatchMap(start, stop, width, acked, tuple(cell.failed for cell in drawn), done or known)
+    return BatchMap(start, stop, width, acked, tuple(cell.failed for cell in drawn), all_done or known)
 
 
 def _check(cells: int, start: int, stop: int | None) -> None:
@@ -190,14 +190,14 @@ class Walk:
         scale = sum(part.weight * part.items for part in parts) / weighed
         return [page._replace(weight=page.weight * scale) for page in chosen]
 
-    def _followed(self, marked: Sequence[tuple[int, int]], left: int) -> list[tuple[int, int]]:
+    def _followed(self, marked: Sequence[tuple[int, int]], pages_left: int) -> list[tuple[int, int]]:
         """Return the full pages to read for their failures alone.
 
-        If they are more than the pages *left* to read, their marks count, though later successes may have
+        If they are more than the *pages_left* to read, their marks count, though later successes may have
         healed what they stand for.
         """
         asked = [(number, cell) for number, cell in marked if not self.cells[cell].failed]
-        if len(asked) <= left:
+        if len(asked) <= pages_left:
             return asked
         for _, cell in asked:
             self.cells[cell].failed = True
@@ -241,10 +241,10 @@ class Walk:
     def _count(self, level: int, number: int, page: Page, part: Part, below: Below) -> None:
         """Count the full pages of *part*, which lie under *page*, and add the others to *below*."""
         full = part.mask if page.compacted else part.mask & page.bits
-        done = self._items(level - 1, part.base, full)
-        self.cells[part.cell].count(done, part.weight)
+        acked = self._items(level - 1, part.base, full)
+        self.cells[part.cell].count(acked, part.weight)
         if partial := part.mask & ~full:
-            below.parts.append(Part(part.cell, part.base, partial, part.weight, part.items - done))
+            below.parts.append(Part(part.cell, part.base, partial, part.weight, part.items - acked))
         self._mark(number, part.cell, page.failed & full, below)
 
     def _mark(self, number: int, cell: int, failed: int, below: Below) -> None:
@@ -297,10 +297,10 @@ class Walk:
         """Count the items of a leaf that lie in a cell; a counter is taken to be spread evenly."""
         low, high = self._overlap(0, number, cell)
         mask, items = self._mask(number, cell), self._capacity(0, number)
-        done: float = high - low if page.compacted else (page.bits & mask).bit_count()
+        acked: float = high - low if page.compacted else (page.bits & mask).bit_count()
         if self.batch.mode is Mode.ESTIMATED:
-            done = min(page.n, items) * (high - low) / items
-        self.cells[cell].count(done, weight)
+            acked = min(page.n, items) * (high - low) / items
+        self.cells[cell].count(acked, weight)
         self.cells[cell].failed |= bool(page.failed & mask and self.batch.failed)
 
     def _mask(self, number: int, cell: int) -> int:

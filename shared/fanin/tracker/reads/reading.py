@@ -11,6 +11,8 @@ from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.pacing import Each, each_in_turn, pause
+from fanin.tracker.batch_changes.climb import Climber
+from fanin.tracker.batch_changes.sweeping import end_by_time, longest_open
 from fanin.tracker.reads.children import ChildPage, child_page
 from fanin.tracker.reads.failure_reasons import samples
 from fanin.tracker.reads.listing import ListQuery, listing
@@ -26,8 +28,6 @@ from fanin.tracker.rules.lifecycle import ends_at
 from fanin.tracker.rules.model import Batch, BatchKey, Manifest, PageKey, Progress, Sample, Slice, State
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.store import Listing, ResultStore, TrackerStore
-from fanin.tracker.writing.climb import Climber
-from fanin.tracker.writing.sweeping import end_by_time, longest_open
 
 CACHED_BATCHES = 10_000
 

@@ -56,8 +56,8 @@ def fair_shares(wanted: Sequence[int], most: int) -> list[int]:
     """
     shares = [0] * len(wanted)
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    for done, at in enumerate(order):
-        shares[at] = min(wanted[at], most // (len(wanted) - done))
+    for served, at in enumerate(order):
+        shares[at] = min(wanted[at], most // (len(wanted) - served))
         most -= shares[at]
     return shares
 

@@ -1,1 +1,0 @@
-"""The verbs of all else: the dashboard, costs, the group-batcher, work queues."""

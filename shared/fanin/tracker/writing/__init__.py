@@ -1,1 +1,0 @@
-"""What changes a batch: pages and climbs, repairs, and the sweep that ends what is overdue."""
