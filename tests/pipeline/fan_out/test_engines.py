@@ -1,4 +1,4 @@
-"""A dataset has the same items whoever numbers it: Spark's frames, its tasks of Arrow, or this machine."""
+"""A dataset has the same items by each engine: Spark's frames, its tasks of Arrow, this machine."""
 
 from __future__ import annotations
 
