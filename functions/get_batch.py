@@ -31,7 +31,7 @@ def get_batch(batch_id: BatchId, progress: Shown = None) -> BatchAnswer:
     tracker = tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
     found = None if progress == "none" else tracker.progress(batch)
-    return BatchAnswer.shown(batch, found, tracker.is_confirmed(batch))
+    return BatchAnswer.shown(batch, found, tracker.is_confirmed(batch), tracker.now())
 
 
 @app.get(

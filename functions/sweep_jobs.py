@@ -37,7 +37,9 @@ def handler(event: Mapping[str, Any], context: Any) -> None:
     rounds = Rounds(registry.last_visits, effects.now, effects.monotonic, random.random)
     for each in rounds.of(listed):
         if context.get_remaining_time_in_millis() <= LAST_MS:
-            logger.warning("queues wait for the next sweep: docs/operations.md#the-load-of-the-sweeps")
+            logger.warning(
+                "queues wait for the next sweep: docs/operations_reference.md#the-load-of-the-sweeps"
+            )
             break
         try:
             found |= _visited(each, event)

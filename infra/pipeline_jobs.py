@@ -49,10 +49,16 @@ JOBS = (
     PipelineJob(
         name="bulk_ack",
         batches=CHANGE,
-        pages=CHANGE_PAGES,
+        pages=(*CHANGE_PAGES, "dynamodb:PartiQLInsert"),
         defaults=("--tenant", "--rejects", *TABLES),
     ),
-    PipelineJob(name="reconcile", batches=SCAN, pages=SCAN, defaults=TABLES),
+    # By the tenant it reads the pages of the batch; without, as on EMR, it scans.
+    PipelineJob(
+        name="reconcile",
+        batches=(*SCAN, *GET),
+        pages=(*SCAN, *READ_PAGES),
+        defaults=("--tenant", *TABLES),
+    ),
     PipelineJob(name="redrive", batches=GET, pages=READ_PAGES, sends=True, defaults=TABLES, retries=1),
     # The audit rechecks what looks wrong in a Scan by consistent reads of single rows.
     PipelineJob(

@@ -58,8 +58,8 @@ def _install() -> None:
             text=True,
         )
     except subprocess.SubprocessError as error:
-        said = str(getattr(error, "stderr", "") or error).strip()
-        pytest.skip(f"`npm install` in {ROOT.name} needs npm's registry: {said.partition(chr(10))[0]}")
+        reason = str(getattr(error, "stderr", "") or error).strip()
+        pytest.skip(f"`npm install` in {ROOT.name} needs npm's registry: {reason.partition(chr(10))[0]}")
 
 
 def launcher(name: str) -> Path:

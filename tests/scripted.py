@@ -11,26 +11,26 @@ from botocore.exceptions import ClientError
 
 @dataclass
 class Scripted:
-    """Forwards to *real*; *made*: its requests with their arguments; *scripts*: who answers, by name."""
+    """Forwards to *real*; *requests*: its requests with their arguments; *scripts*: who answers, by name."""
 
     real: Any
     scripts: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    made: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    requests: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         def ask(*arguments: Any, **named: Any) -> Any:
-            self.made.append((name, (*arguments, *named.values())))
+            self.requests.append((name, (*arguments, *named.values())))
             return (self.scripts.get(name) or getattr(self.real, name))(*arguments, **named)
 
         return ask
 
     def names(self) -> list[str]:
         """Return the requests by name, in order."""
-        return [name for name, _ in self.made]
+        return [name for name, _ in self.requests]
 
     def of(self, name: str) -> list[tuple[Any, ...]]:
         """Return the arguments of each request *name*."""
-        return [arguments for each, arguments in self.made if each == name]
+        return [arguments for each, arguments in self.requests if each == name]
 
 
 class AnsweringClient:

@@ -59,8 +59,8 @@ def built(tmp_path_factory) -> dict[str, Path]:
 def of_git(folder: str) -> set[str]:
     """The files below *folder* that git has or would add, relative to it."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "."]
-    done = subprocess.run(command, cwd=ROOT / folder, capture_output=True, check=True, text=True)
-    return {name for name in done.stdout.splitlines() if (ROOT / folder / name).exists()}
+    completed = subprocess.run(command, cwd=ROOT / folder, capture_output=True, check=True, text=True)
+    return {name for name in completed.stdout.splitlines() if (ROOT / folder / name).exists()}
 
 
 def test_the_wheel_holds_both_packages_what_they_deploy_and_nothing_else(built):

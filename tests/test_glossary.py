@@ -20,7 +20,7 @@ ROWS = re.findall(r"^- \*\*(.+?)\*\*: (.+)$", PAGE, re.MULTILINE)
 CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
 # Terms of programming that need no definition here.
 # fmt: off
-PLAIN = frozenset({
+ORDINARY = frozenset({
     "access", "added", "as", "async", "by", "call", "connection", "context", "denied", "effects", "error",
     "exceeded", "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options",
     "query", "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status",
@@ -92,7 +92,7 @@ def test_every_state_verdict_and_outcome_has_its_line(enum):
 
 
 def test_every_public_class_is_named_by_defined_terms():
-    known = terms() | PLAIN | NAMES
+    known = terms() | ORDINARY | NAMES
     unknown = {
         name: [part for part in parts_of(name) if FORMS.get(part, part) not in known] for name in exported()
     }

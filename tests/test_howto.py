@@ -73,14 +73,14 @@ def test_a_failed_page_fails_its_chapter_and_an_empty_child_is_done() -> None:
         fake.fail(pages.add(1), "no ink")
     with fake.open(parent=chapters[1]):
         pass
-    with fake.open(parent=chapters[2]) as left:
-        rest = left.add(1)
+    with fake.open(parent=chapters[2]) as last_chapter:
+        last_pages = last_chapter.add(1)
     book.cancel()
-    fake.ack(rest)
+    fake.ack(last_pages)
 
     assert pages.status().result == "completed_with_failures"
     assert (book.status().acked, book.status().failed) == (2, 1)
-    assert left.status().result == "succeeded"
+    assert last_chapter.status().result == "succeeded"
 
 
 def test_each_command_that_a_page_names_is_in_the_reference() -> None:

@@ -129,9 +129,9 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before} - s
 
 def test_the_import_of_the_package_loads_no_third_party():
     command = [sys.executable, "-c", IMPORTED]
-    done = subprocess.run(command, cwd=ROOT / "shared", capture_output=True, text=True, check=True)
+    completed = subprocess.run(command, cwd=ROOT / "shared", capture_output=True, text=True, check=True)
 
-    assert done.stdout.split() == ["fanin"]
+    assert completed.stdout.split() == ["fanin"]
 
 
 ROW = re.compile(r"^\| (none|`[a-z]+`) \| (`.*`) \|$", re.MULTILINE)
@@ -168,9 +168,9 @@ def test_without_an_extra_every_module_of_the_client_and_the_services_is_there()
     modules = [name for parts in files if not (name := ".".join(parts)).startswith(APART)]
 
     code = BARE % (missing, modules)
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code], cwd=shared, capture_output=True, text=True, check=False
     )
 
     assert "fanin.client.transports.direct" in modules
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr

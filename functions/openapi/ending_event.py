@@ -11,11 +11,12 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from fanin.api.bus_events.progress_event import ProgressEvent
+from fanin.api.requests.option_types import ANSWER_TYPES
 from fanin.batch_ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
 from fanin.tracker.rules.model import Manifest
-from fanin.tracker.rules.options import Threshold
+from fanin.tracker.rules.options import IN_EVENT, Threshold
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,13 +44,10 @@ ABOUT = {
     "more_ranges": "Whether more items are outstanding than those of ranges.",
     "ended_by": "The principal that forced the end; absent from other events.",
     "origin_batch_id": "The batch whose items this one reopens; absent if it reopens none.",
-    "min_succeeded": "The succeeded items that were to end it; absent if it named no number.",
-    "min_succeeded_percent": "The percentage of them that was to end it; absent if it named none.",
     "reached": "The succeeded items, at least, that were enough; absent unless they ended it.",
     "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task or a durable function waits for the end; absent otherwise.",
     "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",
-    "traceparent": "The W3C traceparent of the span that opened it; absent if it was opened in none.",
 }
 ABOUT_PROGRESS = {
     **{name: ABOUT[name] for name in ("tenant", "batch_id", "user_key", "opened_at", "labels", "callback")},
@@ -92,19 +90,34 @@ def document() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The detail of an ending event of fanin",
-        **_object(EndingEvent, ABOUT, ending),
-        "$defs": {BATCH_PROGRESS: _object(ProgressEvent, ABOUT_PROGRESS, live)},
+        **_object(EndingEvent, ABOUT, ending, _given()),
+        "$defs": {BATCH_PROGRESS: _object(ProgressEvent, ABOUT_PROGRESS, live, {})},
     }
 
 
-def _object(model: type[DataclassInstance], about: Mapping[str, str], named: Mapping[str, Any]) -> Any:
-    """Return the schema of *model*; *named*: the schemas of fields whose values are listed."""
+def _given() -> dict[str, Any]:
+    """Return the schemas of the options of a batch that its ending event has."""
+    types = {each: PRIMITIVES[ANSWER_TYPES[type(each.kind)](each.kind)] for each in IN_EVENT}
+    return {each.field: schema | {"description": each.in_event} for each, schema in types.items()}
+
+
+def _object(
+    model: type[DataclassInstance],
+    about: Mapping[str, str],
+    named: Mapping[str, Any],
+    given: dict[str, Any],
+) -> Any:
+    """Return the schema of *model*; *named*: the schemas of fields whose values are listed.
+
+    *given*: the properties of what its field ``options`` holds.
+    """
     hints = get_type_hints(model)
-    known = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in fields(model)} | dict(named)
+    own = [fact for fact in fields(model) if fact.name != "options"]
+    known = {fact.name: _schema(hints[fact.name], is_optional(fact)) for fact in own} | dict(named)
     return {
         "type": "object",
-        "properties": {camel(name): known[name] | {"description": about[name]} for name in known},
-        "required": [camel(fact.name) for fact in fields(model) if not is_optional(fact)],
+        "properties": {camel(name): known[name] | {"description": about[name]} for name in known} | given,
+        "required": [camel(fact.name) for fact in own if not is_optional(fact)],
     }
 
 

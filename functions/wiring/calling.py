@@ -27,7 +27,7 @@ def downstream() -> ByTarget:
 
 def _downstream(endpoint: Endpoint) -> Downstream:
     if endpoint.function:
-        from fanin.grouper.batch_api_calls.invoking import LambdaDownstream  # noqa: PLC0415
+        from fanin.grouper.batch_api_calls.invoking import LambdaDownstream  # noqa: PLC0415  # most batch APIs are called by HTTP
 
         client = clients.functions.within(_region(endpoint.function))
         return LambdaDownstream(client, endpoint.function, endpoint.timeout)
@@ -50,6 +50,6 @@ def _region(arn: str) -> str:
 
 
 def _sign(signing: Signing) -> Sign:
-    from fanin.aws.signing import SigV4  # noqa: PLC0415
+    from fanin.aws.signing import SigV4  # noqa: PLC0415  # most batch APIs take no signature
 
     return partial(SigV4(signing.service).signed, signing.region)

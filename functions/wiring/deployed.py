@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from fanin.errors import InvalidRequest
-from fanin.names import RESUMED_TASK
 from fanin.settings.settings_file import SettingsFile
 
 FUNCTIONS = Path(__file__).parents[1]
@@ -15,10 +14,7 @@ FUNCTIONS = Path(__file__).parents[1]
 
 def resumes(kind: str) -> bool:
     """Return whether the stack ends what waits with a *kind* of token, by its settings or its constructs."""
-    settings = settings_file()
-    is_task = kind == RESUMED_TASK
-    named = settings.resumed_state_machines if is_task else settings.resumed_durable_functions
-    return bool(named) or kind in os.environ.get("FANIN_RESUMES", "").split(",")
+    return bool(settings_file().resumed(kind)) or kind in os.environ.get("FANIN_RESUMES", "").split(",")
 
 
 @lru_cache(maxsize=1)

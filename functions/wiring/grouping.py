@@ -70,14 +70,14 @@ def _bus() -> EventBus:
 
 def _ack(entries: Sequence[ItemAck]) -> None:
     """Ack items; the first task that has one loads the tracker, without which a function starts faster."""
-    from fanin.api.bus_events.task_acks import ack_items  # noqa: PLC0415
-    from functions.wiring import tracking  # noqa: PLC0415
+    from fanin.api.bus_events.task_acks import ack_items  # noqa: PLC0415  # see the docstring: 0.1 s
+    from functions.wiring import tracking  # noqa: PLC0415  # see the docstring of _ack
 
     ack_items(tracking.transport().tracker, entries)
 
 
 def _keep_results(entries: Sequence[ItemAck]) -> None:
-    from fanin.api.bus_events.task_acks import keep_results  # noqa: PLC0415
-    from functions.wiring import tracking  # noqa: PLC0415
+    from fanin.api.bus_events.task_acks import keep_results  # noqa: PLC0415  # see _ack
+    from functions.wiring import tracking  # noqa: PLC0415  # see the docstring of _ack
 
     keep_results(tracking.transport().tracker, entries)

@@ -37,7 +37,7 @@ def admit_queue(tenant: str, names: Callable[[str, int], Sequence[object]]) -> N
     *names*: returns the first queues of a tenant, at most so many.
     """
     if limit := settings_file().quotas.get("queues", 0):
-        from fanin.quotas.queues import Queues  # noqa: PLC0415
+        from fanin.quotas.queues import Queues  # noqa: PLC0415  # see _rates
 
         Queues(names, limit).admit(tenant)
 
@@ -47,8 +47,8 @@ def permits_in(store: TrackerStore) -> Permits | None:
     limit = settings_file().quotas.get("openBatches", 0)
     if not limit:
         return None
-    from fanin.quotas import Permits  # noqa: PLC0415
-    from fanin.tracker.rules.model import BatchKey  # noqa: PLC0415
+    from fanin.quotas import Permits  # noqa: PLC0415  # see _rates
+    from fanin.tracker.rules.model import BatchKey  # noqa: PLC0415  # see _rates
 
     def is_alive(tenant: str, batch_id: str) -> bool | None:
         found: Batch | None = store.get(BatchKey(tenant, batch_id))
@@ -66,6 +66,6 @@ def _rates(name: str) -> tuple[Rates, Quota]:
 
 @lru_cache(maxsize=1)
 def _store() -> DynamoQuotas:
-    from fanin.quotas.dynamodb import DynamoQuotas  # noqa: PLC0415
+    from fanin.quotas.dynamodb import DynamoQuotas  # noqa: PLC0415  # see _rates
 
     return DynamoQuotas(metered.dynamodb(), settings().tables.batches)

@@ -14,7 +14,7 @@ from fanin import Fanin
 from fanin.aws import clients
 from fanin.client.transports.direct import DirectTransport
 from fanin.cost import Usage, UsageMeter
-from fanin.dead_letter_redrive.redrive import Redrive, RedriveRequest
+from fanin.dead_letter_queue_redrive.redrive import Redrive, RedriveRequest
 from fanin.grouper import (
     Answer,
     BundleMessage,

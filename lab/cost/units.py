@@ -66,6 +66,9 @@ class UnitMeter:
                 return [(params["TableName"], self._key(params["TableName"], params["Item"]))]
             case "TransactWriteItems":
                 return [self._of_transaction(each) for each in params["TransactItems"]]
+            case "BatchExecuteStatement":  # INSERT INTO "table" VALUE {'pk':?, ...}
+                found = [(each["Statement"], each["Parameters"]) for each in params["Statements"]]
+                return [(statement.split('"')[1], {"pk": key}) for statement, (key,) in found]
         return []
 
     def _of_transaction(self, part: Mapping[str, Any]) -> tuple[str, Row]:

@@ -233,7 +233,7 @@ def measured() -> tuple[float, float]:
 
 
 def table() -> list[str]:
-    """Return the rows of the table of docs/operations.md."""
+    """Return the rows of the table of docs/operations_reference.md."""
     works = (*of_queues(), *of_batches(), *of_tasks())
     return [
         f"| {each.name} | {each.requests:.2g} | {each.handler.memory:,} | {each.in_a_minute:,} |"

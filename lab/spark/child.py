@@ -26,6 +26,7 @@ FOLDS = {
     "polars": engines.polars_fold,
     "polars-numpy": engines.polars_numpy_fold,
 }
+HERE = {"local": jobs.fold_here, "local-acks": jobs.ack_here}
 NUMBERINGS = {"duckdb-files": engines.duckdb_number, "polars-files": engines.polars_number}
 RUNS = 2
 COMPARED = 100_000_000
@@ -38,8 +39,8 @@ def main() -> None:
     if way in FOLDS:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
-    elif way == "local":
-        found = _runs(lambda: jobs.fold_here(read_logs(folder / "logs")))
+    elif way in HERE:
+        found = _runs(lambda: HERE[way](read_logs(folder / "logs")))
         digest = _digest_here(read_logs(folder / "logs"))
     elif way in NUMBERINGS:
         found = _runs(lambda: NUMBERINGS[way](folder / "data.parquet", folder / f"{way}.parquet", HEAD))

@@ -86,7 +86,7 @@ def duckdb_number(dataset: Path, out: Path, head: str) -> None:
 
 def polars_number(dataset: Path, out: Path, head: str) -> None:
     """Number and save in expressions."""
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415  # other engines need none
 
     rows = pl.scan_parquet(dataset)
     record = pl.struct(rows.collect_schema().names()).struct.json_encode().alias("record")
@@ -97,7 +97,7 @@ def polars_number(dataset: Path, out: Path, head: str) -> None:
 
 
 def _polars_indexes(logs: Logs) -> Any:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415  # other engines need none
 
     item = pl.col("item_id")
     index = item.str.slice(len(logs.head)).cast(pl.Int64).alias("i")

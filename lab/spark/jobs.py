@@ -1,4 +1,4 @@
-"""The jobs in a session of Spark, on one core, with the tracker's tables in memory."""
+"""The jobs in a session of Spark, on one core, over answers of DynamoDB that are made before."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import PAGE_BITS_MAX
 from lab.spark.engines import Longs, longs_of
 from lab.spark.inputs import TENANT, Logs
-from lab.spark.tables import MemoryTables
+from lab.spark.tables import AnsweredTables
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
 from pipeline.bulk_ack.local import LocalEngine
@@ -49,6 +49,12 @@ def fold_here(logs: Logs) -> None:
     """Run bulk_ack with --dry-run in this process."""
     engine = LocalEngine(cores=1)
     bulk_acking.preview(engine, engine.list_logs([str(logs.folder)]), _request(logs), _unreported)
+
+
+def ack_here(logs: Logs) -> None:
+    """Run bulk_ack in this process."""
+    engine = LocalEngine(cores=1)
+    bulk_acking.bulk_ack(engine, engine.list_logs([str(logs.folder)]), _request(logs), _unreported)
 
 
 def longs_here(logs: Logs) -> Longs:
@@ -97,7 +103,7 @@ def _listed(spark: SparkSession, logs: Logs) -> Any:
 
 
 def _request(logs: Logs) -> bulk_acking.BulkAckRequest:
-    tables = MemoryTables("batches", "pages", "eu-west-1", batch=logs.batch)
+    tables = AnsweredTables("batches", "pages", "eu-west-1", batch=logs.batch)
     return bulk_acking.BulkAckRequest(tables, TENANT, str(logs.folder.parent / "rejects"), "benchmark")
 
 

@@ -13,7 +13,7 @@ from lab.pages.revision import commit
 
 NAMES = {
     "spark": "bulk_ack --dry-run",
-    "spark-acks": "bulk_ack, tables in memory",
+    "spark-acks": "bulk_ack, its requests answered at once",
     "duckdb": "DuckDB",
     "polars": "Polars",
     "polars-numpy": "Polars, folded by NumPy",

@@ -1,4 +1,4 @@
-"""A job as from a shell, with the tables in memory: ``python -m lab.spark.shell JOB FOLDER [options]``.
+"""A job as from a shell, over prepared answers of AWS: ``python -m lab.spark.shell JOB FOLDER [options]``.
 
 *JOB*: bulk_ack, or fan_out to files. The last line is the CPU of all processes from their start on.
 """
@@ -17,7 +17,7 @@ from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from lab.spark.inputs import TENANT, read_logs
-from lab.spark.tables import MemoryTables
+from lab.spark.tables import AnsweredTables
 from lab.spark.usage import cpu_seconds
 from pipeline.jobs import bulk_ack, fan_out
 from pipeline.table_frames import options as naming
@@ -34,10 +34,10 @@ def main() -> None:
 def _bulk_ack(folder: Path, own: Sequence[str]) -> None:
     logs = read_logs(folder / "logs")
 
-    def in_memory(options: argparse.Namespace) -> Tables:  # noqa: ARG001 - it has the signature of the other
-        return MemoryTables("batches", "pages", "eu-west-1", batch=logs.batch)
+    def answered(options: argparse.Namespace) -> Tables:  # noqa: ARG001 - it has the signature of the other
+        return AnsweredTables("batches", "pages", "eu-west-1", batch=logs.batch)
 
-    naming.named_tables = in_memory
+    naming.named_tables = answered
     tables = ["--tenant", TENANT, "--batches-table", "batches", "--pages-table", "pages"]
     bulk_ack.main([str(logs.folder), *tables, "--rejects", str(folder / "rejects"), *own])
 

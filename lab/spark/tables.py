@@ -1,4 +1,4 @@
-"""The tracker's tables in memory, for the jobs."""
+"""The tracker's tables for the jobs: the real store and client, whose requests are answered, not sent."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin.tracker import Batch
-from fanin.tracker.memory import MemoryStore
+from lab.pipeline.canned import NONE_STORED, Answers
 from pipeline.table_frames.tables import Tables
 
 
 @dataclass(frozen=True)
-class MemoryTables(Tables):
-    """Tables of each process for itself, with one batch that has no acks."""
+class AnsweredTables(Tables):
+    """Tables with one batch that has no acks."""
 
     batch: Batch | None = None
 
     @property
-    def store(self) -> Any:
-        """Return a new store in memory."""
+    def client(self) -> Any:
+        """Return this process's client; answers are made before a request is sent."""
         assert self.batch is not None
-        return MemoryStore(batches={self.batch.key: self.batch})
+        client = super().client
+        Answers(NONE_STORED, self.batch).attach(client)
+        return client

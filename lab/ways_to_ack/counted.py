@@ -59,6 +59,17 @@ class CountedStore:
     def __init__(self, memory: MemoryStore, switch: Callable[[], None]) -> None:
         self.memory, self.switch, self.counts = memory, switch, Counts()
 
+    def create_pages(self, pages: Mapping[PageKey, Page], expires_at: datetime) -> Collection[PageKey]:
+        self.switch()
+        created = self.memory.create_pages(pages, expires_at)
+        statements = [requests.create_page(TABLE, key, page, expires_at) for key, page in pages.items()]
+        self.counts.requests += 1
+        self.counts.writes += len(pages)
+        self.counts.refused += len(pages) - len(created)
+        self.counts.sent += len(json.dumps(statements))
+        self.counts.returned += len(json.dumps([{"TableName": TABLE}] * len(pages)))
+        return created
+
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         return self._write(requests.add_bits, self.memory.add_bits, key, masks, expires_at)
 

@@ -21,7 +21,7 @@ from pipeline.bulk_ack import logs
 from pipeline.bulk_ack.item_columns import ItemColumns, text_of
 from pipeline.bulk_ack.item_ids import Located, Refusal
 from pipeline.bulk_ack.logs import Portion
-from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED
+from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
 from pipeline.shared_by_jobs import bitmaps
 
 REASONS = 128
@@ -197,7 +197,7 @@ def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name
     columns = {
         "batch_id": pa.array([batch_id] * numbers.size),
         "block": pa.array(numbers),
-        name: bitmaps.to_column(rows),
+        name: bitmaps.packed(rows),
     }
     children = [columns.get(child.name, pa.nulls(numbers.size, child.type)) for child in kind]
     return _batch(block=pa.StructArray.from_arrays(children, fields=list(kind)))
@@ -205,6 +205,4 @@ def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name
 
 def _batch(**column: pa.Array) -> pa.RecordBatch:
     """Return rows of FOLDED with this one *column* set."""
-    (filled,) = column.values()
-    columns = [column.get(one.name, pa.nulls(len(filled), one.type)) for one in FOLDED]
-    return pa.RecordBatch.from_arrays(columns, schema=FOLDED)
+    return filled(FOLDED, column)

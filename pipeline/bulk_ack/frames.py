@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
+from pyspark.sql import DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -25,9 +26,12 @@ from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
 """The columns of Spark's binaryFile source; it reads the content only if it is selected."""
-FOLDED, PAGE_MASKS, MARKED, OUTCOMES = map(
-    from_arrow_schema, (rows.FOLDED, rows.PAGE_MASKS, rows.MARKED, rows.OUTCOMES)
+FOLDED, COUNTED, COUNTS, PAGE_MASKS, MARKED, OUTCOMES = map(
+    from_arrow_schema,
+    (rows.FOLDED, rows.COUNTED, rows.COUNTS, rows.PAGE_MASKS, rows.MARKED, rows.OUTCOMES),
 )
+_BETWEEN = "\0"
+"""What no path has."""
 
 
 def files(listed: DataFrame) -> list[ListedFile]:
@@ -40,15 +44,38 @@ def files(listed: DataFrame) -> list[ListedFile]:
 
 def fold(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant: str) -> DataFrame:
     """Return FOLDED of *logs*; each task folds its share of the files."""
-    context = spark.sparkContext
-    dealt = [(paths,) for paths in shares(logs, context.defaultParallelism)]
-    frame = spark.createDataFrame(context.parallelize(dealt, len(dealt)), "paths array<string>")
-    return frame.mapInArrow(partial(_fold_task, tables=tables, tenant=tenant), FOLDED)
+    dealt = _dealt(spark, logs)
+    task = partial(_fold_task, shares=dealt, tables=tables, tenant=tenant)
+    return _numbers(spark, dealt).mapInArrow(task, FOLDED)
 
 
-def _fold_task(shared: Iterator[pa.RecordBatch], tables: Tables, tenant: str) -> Iterator[pa.RecordBatch]:
-    paths = (path for batch in shared for paths in batch.column(0).to_pylist() for path in paths)
-    return fold_files(paths, tables.store, tenant)
+def counts(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant: str) -> DataFrame:
+    """Return COUNTS of *logs*: of each block in one row, so that their sums are those of all logs."""
+    dealt = _dealt(spark, logs)
+    task = partial(_count_task, shares=dealt, tables=tables, tenant=tenant)
+    found = _numbers(spark, dealt).mapInArrow(task, COUNTED)
+    return found.repartition("batch_id", "block").mapInArrow(rows.counted, COUNTS)
+
+
+def _dealt(spark: SparkSession, logs: Sequence[ListedFile]) -> list[str]:
+    """Return the paths for each task as one text: a million paths are then unpickled at once."""
+    return [_BETWEEN.join(paths) for paths in shares(logs, spark.sparkContext.defaultParallelism)]
+
+
+def _numbers(spark: SparkSession, shares: Sequence[str]) -> DataFrame:
+    """Return the number of each share, in a partition of its own; no Python process makes them."""
+    return spark.range(0, len(shares), 1, len(shares))
+
+
+def _fold_task(
+    numbers: Iterator[pa.RecordBatch], shares: Sequence[str], tables: Tables, tenant: str
+) -> Iterator[pa.RecordBatch]:
+    mine = (shares[number] for batch in numbers for number in batch.column(0).to_pylist())
+    return fold_files((path for share in mine for path in share.split(_BETWEEN)), tables.store, tenant)
+
+
+def _count_task(numbers: Iterator[pa.RecordBatch], **of_job: Any) -> Iterator[pa.RecordBatch]:
+    return rows.countable(_fold_task(numbers, **of_job))
 
 
 def rejected(folded: DataFrame) -> DataFrame:
@@ -74,13 +101,7 @@ def _column(folded: DataFrame, name: str) -> DataFrame:
 
 def page_masks(folded_blocks: DataFrame, tasks: int) -> DataFrame:
     """Return PAGE_MASKS of BLOCK, in *tasks* partitions: the union of all blocks of one number, per page."""
-    by_number = folded_blocks.repartition(tasks, "batch_id", "block")
-    united = by_number.groupBy("batch_id", "block").agg(_union("succeeded"), _union("failed"))
-    return united.mapInArrow(rows.to_page_masks, PAGE_MASKS)
-
-
-def _union(name: str) -> Column:
-    return F.bitmap_or_agg(name).alias(name)
+    return folded_blocks.repartition(tasks, "batch_id", "block").mapInArrow(rows.united, PAGE_MASKS)
 
 
 def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:

@@ -26,11 +26,9 @@ from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, count
 from pipeline.table_frames.tables import Tables
-from pipeline.without_spark.listing import listed
+from pipeline.without_spark.listing import ON_THIS_MACHINE, listed
 from pipeline.without_spark.output import commit
 from pipeline.without_spark.processes import Clock, Processes
-
-ON_THIS_MACHINE = "file:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,11 @@ class LocalEngine:
         for file in found:
             format_of(file.path)
         return found
+
+    def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
+        """Fold *logs* and return only the counts."""
+        with self.fold(logs, request, report) as folded:
+            return folded.counts
 
     @contextmanager
     def fold(
@@ -94,10 +97,6 @@ class LocalFold:
     collected: Collected
     page_masks: pa.Table
     counts: Folded
-
-    def failing(self) -> int:
-        """Return the number of pages with a failure."""
-        return int(np.count_nonzero(_popcounts(self.page_masks["failed"])))
 
     def save_rejected(self, path: str) -> None:
         """Save the rejected rows at *path*."""
@@ -164,8 +163,7 @@ def dealt(page_masks: pa.Table, tasks: int) -> list[pa.Table]:
 
 
 def _counts(found: Collected, page_masks: pa.Table) -> Folded:
-    items, failed = (int(_popcounts(page_masks[name]).sum()) for name in ("bits", "failed"))
-    return Folded(found.acks, dict(found.rejected), page_masks.num_rows, items, failed)
+    return Folded(found.acks, dict(found.rejected), **rows.page_counts(page_masks.to_batches()))
 
 
 def _popcounts(column: pa.ChunkedArray) -> bitmaps.Longs:

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipeline.bulk_ack import frames, run
 from pipeline.bulk_ack.logs import refuse_hidden
+from pipeline.bulk_ack.rows import PAGE_COUNTS
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
@@ -33,10 +34,6 @@ class SparkFold:
     page_masks: DataFrame
     tasks: int
     counts: Folded
-
-    def failing(self) -> int:
-        """Return the number of pages with a failure."""
-        return self.page_masks.where(F.bitmap_count("failed") > 0).count()
 
     def save_rejected(self, path: str) -> None:
         """Save the rejected rows at *path*."""
@@ -68,6 +65,16 @@ class SparkEngine:
             refuse_hidden(path)
         reader = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         return frames.files(reader.load(list(paths)))
+
+    def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
+        """Fold *logs* and return only the counts, by one query: nothing is kept."""
+        with watching(self.spark.sparkContext, report):
+            found = frames.counts(self.spark, logs, request.tables, request.tenant).collect()
+        sums = {name: sum(row[name] or 0 for row in found) for name in PAGE_COUNTS}
+        numbers: Counter[str | None] = Counter()
+        for row in found:
+            numbers[row.refusal] += row.rows or 0
+        return Folded(numbers.pop(None, 0), {name: count for name, count in numbers.items() if name}, **sums)
 
     @contextmanager
     def fold(
@@ -140,9 +147,14 @@ def _counts(folded: DataFrame) -> Counter[str]:
 
 
 def _totals(counts: Counter[str], page_masks: DataFrame) -> Folded:
-    measures = [F.coalesce(F.sum(F.bitmap_count(name)), F.lit(0)).alias(name) for name in ("bits", "failed")]
-    (row,) = page_masks.agg(F.count("*").alias("pages"), *measures).collect()
+    bits, failed = F.bitmap_count("bits"), F.bitmap_count("failed")
+    measures = (F.count("*"), F.sum(bits), F.sum(failed), F.sum((failed > 0).cast("int")))
+    (row,) = page_masks.agg(*map(_or_zero, PAGE_COUNTS, measures)).collect()
     rejected = {
         name.removeprefix(_REJECTED): count for name, count in counts.items() if name.startswith(_REJECTED)
     }
-    return Folded(counts["acks"], rejected, row.pages, row.bits, row.failed)
+    return Folded(counts["acks"], rejected, **row.asDict())
+
+
+def _or_zero(name: str, measure: Column) -> Column:
+    return F.coalesce(measure, F.lit(0)).alias(name)

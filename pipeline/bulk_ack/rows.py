@@ -14,7 +14,7 @@ from fanin.tracker import Verdict
 from pipeline.shared_by_jobs import bitmaps
 
 BLOCKS_A_BATCH = 256
-_NO_BITS = bytes(bitmaps.BLOCK_BYTES)
+_NO_BITS = np.zeros(bitmaps.BLOCK_BYTES, np.uint8)
 
 
 def _schema(**kinds: pa.DataType) -> pa.Schema:
@@ -33,7 +33,8 @@ BLOCK = pa.schema(
         pa.field("failed", pa.binary()),
     ]
 )
-"""Folded acks of a block of 32 neighbouring leaf pages: items that succeeded, items that failed."""
+"""Folded acks of a block of 32 neighbouring leaf pages: items that succeeded, items that failed; each packed.
+"""
 
 REJECTED = pa.schema(
     [
@@ -62,6 +63,26 @@ FOLDED = pa.schema(
 )
 """The output of a task over its part of the logs; each row has one column set. *acks*: folded rows."""
 
+COUNTED = pa.schema(
+    [
+        ("batch_id", pa.string()),
+        ("block", pa.int64()),
+        ("succeeded", pa.binary()),
+        ("failed", pa.binary()),
+        ("refusal", pa.string()),
+        ("rows", pa.int64()),
+    ]
+)
+"""FOLDED as a dry run needs it: a block, or the number of folded *rows*, or of those with one *refusal*."""
+
+PAGE_COUNTS = ("pages", "items", "failed", "failing")
+COUNTS = pa.schema(
+    [("refusal", pa.string()), ("rows", pa.int64()), *((name, pa.int64()) for name in PAGE_COUNTS)]
+)
+"""The sums of COUNTED: the *rows* with one *refusal*; or the folded ones, and the pages and items of their
+blocks, *failed* items, and pages *failing* any.
+"""
+
 _COUNTS = ("pages", "written", "fresh", "failed", "healed", *map(str, Verdict), "requests", "write_units")
 MARKED = _schema(batch_id=pa.string(), **dict.fromkeys(_COUNTS, pa.int64()))
 """The tracker's answers to folded acks: *pages* read and *written*, items by verdict.
@@ -78,13 +99,13 @@ OUTCOMES = MARKED.append(pa.field("state", pa.string()))
 class Collected:
     """The output of tasks over the logs: acks, rejected rows by refusal, rows of REASON, and united *blocks*.
 
-    A block is known by its batch and number, and has the bytes of items that succeeded, and that failed.
+    A block is known by its batch and number, and has the bits of items that succeeded, and that failed.
     """
 
     acks: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     reasons: list[dict[str, str | int]] = field(default_factory=list)
-    blocks: dict[tuple[str, int], list[bytes]] = field(default_factory=dict)
+    blocks: dict[tuple[str, int], list[bitmaps.Masks | None]] = field(default_factory=dict)
 
     def take(self, folded: pa.RecordBatch) -> None:
         """Add rows of FOLDED, which all have the same column set."""
@@ -92,9 +113,12 @@ class Collected:
         self.acks += pc.sum(acks).as_py() or 0
         self.rejected.update(rejected.field("refusal").to_pylist())
         self.reasons += reason.to_pylist()
-        columns = (block.field(name).to_pylist() for name in BLOCK.names)
-        for batch_id, number, *masks in zip(*columns, strict=True):
-            held = self.blocks.setdefault((batch_id, number), [b"", b""])
+        self.unite(*block.flatten())
+
+    def unite(self, *block: pa.Array) -> None:
+        """Add the columns of BLOCK."""
+        for batch_id, number, *masks in zip(*(column.to_pylist() for column in block), strict=True):
+            held = self.blocks.setdefault((batch_id, number), [None, None])
             held[:] = map(_union, held, masks)
 
     def page_masks(self) -> Iterator[pa.RecordBatch]:
@@ -102,21 +126,37 @@ class Collected:
         return to_page_masks(_batches(self.blocks))
 
 
-def _union(held: bytes, more: bytes | None) -> bytes:
-    """Return the bits of both; no bytes are no bits."""
-    if not held or not more:
-        return held or more or b""
-    return bytes(np.frombuffer(held, np.uint8) | np.frombuffer(more, np.uint8))
+def _union(held: bitmaps.Masks | None, more: bytes | None) -> bitmaps.Masks | None:
+    """Return the bits of both, in the memory of *held*."""
+    if more is None:
+        return held
+    found = bitmaps.unpacked(more)
+    if held is None:
+        return found.copy()
+    held |= found
+    return held
 
 
-def _batches(blocks: Mapping[tuple[str, int], Sequence[bytes]]) -> Iterator[pa.RecordBatch]:
+def _bits(held: bitmaps.Masks | None) -> bitmaps.Masks:
+    return _NO_BITS if held is None else held
+
+
+def _batches(blocks: Mapping[tuple[str, int], Sequence[bitmaps.Masks | None]]) -> Iterator[pa.RecordBatch]:
     """Yield *blocks* as rows of BLOCK without nulls, ordered by their keys."""
     keys = sorted(blocks)
     for at in range(0, len(keys), BLOCKS_A_BATCH):
         some = keys[at : at + BLOCKS_A_BATCH]
-        masks = (pa.array([blocks[key][kind] or _NO_BITS for key in some], pa.binary()) for kind in (0, 1))
+        masks = (bitmaps.to_column(np.stack([_bits(blocks[key][kind]) for key in some])) for kind in (0, 1))
         named = pa.array([batch_id for batch_id, _ in some]), pa.array([block for _, block in some])
         yield pa.RecordBatch.from_arrays([*named, *masks], schema=BLOCK)
+
+
+def united(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield PAGE_MASKS of BLOCK with all rows of each block."""
+    blocks = Collected()
+    for batch in found:
+        blocks.unite(*batch.columns)
+    yield from blocks.page_masks()
 
 
 def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -137,3 +177,58 @@ def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             *map(bitmaps.to_column, masks),
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=PAGE_MASKS)
+
+
+def filled(schema: pa.Schema, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """Return rows of *schema* with these *columns*, which are of one length; the others are null."""
+    rows = len(next(iter(columns.values())))
+    every = [columns[one.name] if one.name in columns else pa.nulls(rows, one.type) for one in schema]
+    return pa.RecordBatch.from_arrays(every, schema=schema)
+
+
+def countable(folded: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield COUNTED of the FOLDED of a task."""
+    found = Collected()
+    for batch in folded:
+        block = batch.column("block").drop_null()
+        if len(block):
+            yield filled(COUNTED, dict(zip(BLOCK.names, block.flatten(), strict=True)))
+        else:
+            found.take(batch)
+    numbers: dict[str | None, int] = {None: found.acks}
+    numbers.update(found.rejected.items())
+    yield filled(COUNTED, _refusals(numbers))
+
+
+def counted(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield COUNTS of COUNTED with all rows of their blocks."""
+    blocks, numbers = Collected(), Counter[str | None]()
+    for batch in found:
+        of_rows = batch.column("rows").is_valid()
+        named = batch.filter(of_rows)
+        for refusal, rows in zip(
+            *(named.column(name).to_pylist() for name in ("refusal", "rows")), strict=True
+        ):
+            numbers[refusal] += rows
+        blocks.unite(*batch.filter(pc.invert(of_rows)).columns[: len(BLOCK)])
+    pages = page_counts(blocks.page_masks())
+    yield filled(COUNTS, {name: pa.array([pages[name]]) for name in PAGE_COUNTS})
+    yield filled(COUNTS, _refusals(numbers))
+
+
+def _refusals(numbers: Mapping[str | None, int]) -> dict[str, pa.Array]:
+    return {"refusal": pa.array(numbers, pa.string()), "rows": pa.array(numbers.values(), pa.int64())}
+
+
+def page_counts(page_masks: Iterable[pa.RecordBatch]) -> Counter[str]:
+    """Return the numbers of PAGE_COUNTS of PAGE_MASKS."""
+    found: Counter[str] = Counter(dict.fromkeys(PAGE_COUNTS, 0))
+    for batch in page_masks:
+        bits, failed = (
+            bitmaps.popcount(bitmaps.from_column(batch.column(name))) for name in ("bits", "failed")
+        )
+        found["pages"] += bits.size
+        found["items"] += int(bits.sum())
+        found["failed"] += int(failed.sum())
+        found["failing"] += int(np.count_nonzero(failed))
+    return found

@@ -98,13 +98,16 @@ class BulkAckRequest:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Counts of the folded logs: acks, rejected rows by refusal, *items* (*failed* of them), *pages*."""
+    """Counts of the folded logs: acks, rejected rows by refusal, *pages* (*failing* any item), *items*
+    (*failed* of them).
+    """
 
     acks: int
     rejected: dict[str, int]
     pages: int
     items: int
     failed: int
+    failing: int
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -127,9 +130,6 @@ class Fold(Protocol):
     @property
     def counts(self) -> Folded: ...
 
-    def failing(self) -> int:
-        """Return the number of pages with a failure."""
-
     def save_rejected(self, path: str) -> None:
         """Save the rejected rows as Parquet, in place of those of a run of the same name."""
 
@@ -142,6 +142,9 @@ class Fold(Protocol):
 
 class Engine(Protocol):
     """What reads the logs, unites their bitmaps, and spreads the writes."""
+
+    def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
+        """Fold *logs* and return only the counts."""
 
     def list_logs(self, paths: Sequence[str]) -> list[ListedFile]:
         """Return the logs in *paths*: files, folders with everything below them, patterns."""
@@ -158,7 +161,7 @@ def bulk_ack(
     """Ack what *logs* list; return the counts of MARKED by name, and ``rejected``."""
     started = time.monotonic()
     with engine.fold(logs, request, report) as fold:
-        _report_folded(fold, len(logs), started, report)
+        _report_folded(fold.counts, len(logs), started, report)
         _save_rejected(fold, request, report)
         outcomes = _mark(fold, request, report)
         totals: Counter[str] = Counter({name: sum(one[name] for one in outcomes) for name in SUMMED})
@@ -173,14 +176,13 @@ def bulk_ack(
 def preview(engine: Engine, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> None:
     """Fold *logs* and report the most that acking them would cost; nothing is written."""
     started = time.monotonic()
-    with engine.fold(logs, request, report) as fold:
-        _report_folded(fold, len(logs), started, report)
-        facts = estimate_acks(fold.counts.pages, fold.failing()).facts()
-        report("estimate", {**fold.counts.facts, **facts})
+    counts = engine.count(logs, request, report)
+    _report_folded(counts, len(logs), started, report)
+    report("estimate", {**counts.facts, **estimate_acks(counts.pages, counts.failing).facts()})
 
 
-def _report_folded(fold: Fold, files: int, started: float, report: Report) -> None:
-    report("folded", {**fold.counts.facts, "files": files, "seconds": _since(started)})
+def _report_folded(counts: Folded, files: int, started: float, report: Report) -> None:
+    report("folded", {**counts.facts, "files": files, "seconds": _since(started)})
 
 
 def _save_rejected(fold: Fold, request: BulkAckRequest, report: Report) -> None:

@@ -147,7 +147,9 @@ class Marker:
 
 
 def _counted(portion: Portion, answers: Sequence[PageAcked]) -> Row:
-    verdicts: Counter[Verdict] = sum((Counter(page.counts) for page in answers), Counter())
+    verdicts: Counter[Verdict] = Counter()
+    for page in answers:
+        verdicts.update(page.counts)
     return {
         "batch_id": portion.batch_id,
         "pages": len(portion.pages),

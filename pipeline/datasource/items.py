@@ -15,13 +15,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from fanin.tracker import Batch, BatchKey, Group, Mode, TrackerStore
 from fanin.tracker.rules.model import PageKey, State
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page
-from fanin.tracker.rules.tree import Shape
 from pipeline.datasource.options import Items, Reading
 from pipeline.shared_by_jobs import bitmaps, schemas
 from pipeline.shared_by_jobs.bitmaps import Longs, Masks
+from pipeline.table_frames.branches import LEAVES_A_READ, Branch, branches_of
 
-LEAVES_A_READ = 100
-"""Pages that are read together, in one request to the store."""
 GROUPS_A_READ = 100
 STATES = pa.array(["outstanding", "succeeded", "failed"])
 
@@ -31,18 +29,10 @@ class NoSuchItems(ValueError):
 
 
 @dataclass(frozen=True)
-class Branch(InputPartition):
-    """The leaves under parent *number* of a batch of *total* items."""
+class BranchPartition(InputPartition):
+    """The leaves that one task reads."""
 
-    number: int
-    total: int
-    shape: Shape
-
-    @property
-    def leaves(self) -> range:
-        """The numbers of its leaf pages."""
-        first = self.number * self.shape.fanout
-        return range(first, min(first + self.shape.fanout, -(-self.total // self.shape.leaf)))
+    branch: Branch
 
 
 @dataclass(frozen=True)
@@ -55,20 +45,20 @@ class ItemReader(DataSourceReader):
     def key(self) -> BatchKey:
         return BatchKey(self.request.access.tenant, self.request.batch_id)
 
-    def partitions(self) -> Sequence[Branch]:
+    def partitions(self) -> Sequence[BranchPartition]:
         """Return the branches of the batch as it is now. Raises NoSuchItems."""
         batch = readable_batch(self.request.access.tables.store, self.key)
         if batch.mode is not Mode.EXACT:
             raise NoSuchItems(f"batch {self.key.batch_id} is estimated: it counts acks and keeps no items")
-        width = batch.shape.width(1)
-        return [Branch(number, batch.total, batch.shape) for number in range(-(-batch.total // width))]
+        return [BranchPartition(branch) for branch in branches_of(batch)]
 
-    def read(self, partition: Branch) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+    def read(self, partition: BranchPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         """Yield ITEMS of one branch; every page is read consistently, each at a different time."""
         store, schema = self.request.access.tables.store, to_arrow_schema(schemas.ITEMS)
-        leaves = self._worth(store, partition)
+        branch = partition.branch
+        leaves = self._worth(store, branch)
         for at in range(0, len(leaves), LEAVES_A_READ):
-            found, states = self._items_in(store, partition, leaves[at : at + LEAVES_A_READ])
+            found, states = self._items_in(store, branch, leaves[at : at + LEAVES_A_READ])
             if found.size:
                 ids = item_ids(self.request.batch_id, groups_of(store, self.key, found), found)
                 yield pa.RecordBatch.from_arrays([pa.array(found), ids, STATES.take(states)], schema=schema)
@@ -77,10 +67,7 @@ class ItemReader(DataSourceReader):
         """Return the leaves that may hold a wanted item."""
         if self.request.items is Items.ALL:
             return list(branch.leaves)
-        key = PageKey(self.key, 1, branch.number)
-        parent = store.pages([key]).get(key, Page())
-        failures = self.request.items is Items.FAILED
-        return [leaf for leaf in branch.leaves if parent.is_worth(leaf - branch.leaves.start, failures)]
+        return branch.open_leaves(store, self.key, failures=self.request.items is Items.FAILED)
 
     def _items_in(self, store: TrackerStore, branch: Branch, leaves: Sequence[int]) -> tuple[Longs, pa.Array]:
         """Return the positions of the wanted items, ascending, and the index in STATES of each."""

@@ -8,8 +8,8 @@ manifest finds its batch and its group by their idempotency keys, and sends ever
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Protocol
 
@@ -51,7 +51,7 @@ class OpenedBatch(Protocol):
 class BatchApi(Protocol):
     """The tracker's API, as far as the job uses it."""
 
-    def open(self, *, user_key: str, key: str) -> OpenedBatch: ...
+    def open(self, *args: Any, **options: Any) -> OpenedBatch: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class FanOutRequest:
     """What to fan out, and where to send it: to *queue*, or as Parquet to the folder *files*.
 
     *rate*: messages a second, all executors together. *chunk*: rows of a message; None: one, by itself.
-    *caps*: on its rows and their cost.
+    *caps*: on its rows and their cost. *options*: of the batch, as ``Fanin.open`` takes them.
     """
 
     dataset: str
@@ -73,6 +73,7 @@ class FanOutRequest:
     seed: int = 0
     chunk: int | None = None
     caps: Caps = UNCAPPED
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def copies(self) -> float:
@@ -87,7 +88,7 @@ class FanOutRequest:
     @property
     def is_written_once(self) -> bool:
         """Return whether its messages may be its manifest: no row is measured or copied before."""
-        return bool(self.files) and not self.chaos_duplicates and self.caps.cost is None
+        return bool(self.files) and not self.chaos_duplicates and self.caps.max_cost is None
 
     @property
     def source(self) -> str:
@@ -179,7 +180,7 @@ def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Repor
     size = sum(part.size for part in numbered.parts)
     request.caps.check(total, size, request.chunk, request.copies)
     report("manifest", {"path": request.manifest, "run": numbered.label.run, "items": total})
-    closed = _closed(api, request.user_key, f"fan-out-{numbered.label.run}", total)
+    closed = _closed(api, request, f"fan-out-{numbered.label.run}", total)
     report("opened", _ids(closed, total))
     # An empty dataset still writes its files, so that the job that reads them finds them.
     if closed.is_complete and (total or not request.files):
@@ -200,10 +201,10 @@ def _save(
     return FannedOut(items.batch_id, **counts)
 
 
-def _closed(api: BatchApi, user_key: str, key: str, total: int) -> _Closed:
+def _closed(api: BatchApi, request: FanOutRequest, key: str, total: int) -> _Closed:
     """Open the batch of a manifest, add its items and close it. Raises BatchIsOver if it did not complete."""
     try:
-        batch = api.open(user_key=user_key, key=f"{key}-open")
+        batch = api.open(user_key=request.user_key, key=f"{key}-open", **request.options)
         group_id = batch.add(total, key=f"{key}-add").group_id if total else None
         closed = batch.close()
     except BatchEnded as ended:

@@ -12,12 +12,15 @@ def items(changes: DataFrame) -> DataFrame:
     """Return (batch_id, page, bit, acked_at, failed, healed): PAGE_CHANGES folded by item.
 
     A bit is set once, so neither the order nor repeats of changes matter. *acked_at* is null if only the
-    healing is in the archive.
+    healing is in the archive. A change is shuffled with all its items, to the task of its page.
     """
+    by_page = changes.where(F.col("bits").isNotNull()).repartition("batch_id", "page")
+    bit = F.explode(F.col("bits").cast("array<int>")).alias("bit")
+    each = by_page.select("batch_id", "page", bit, "what", "at")
     what = F.col("what")
     acked_at = F.min(F.when(what.isin(SUCCESS, FAILURE), F.col("at")))
     failed, healed = F.max(what == FAILURE), F.max(what == HEALED)
-    folded = changes.where(F.col("bit").isNotNull()).groupBy("batch_id", "page", "bit")
+    folded = each.groupBy("batch_id", "page", "bit")
     facts = folded.agg(acked_at.alias("acked_at"), failed.alias("failed"), healed.alias("healed"))
     still_failed = (F.col("failed") & ~F.col("healed")).alias("failed")
     return facts.select("batch_id", "page", "bit", "acked_at", still_failed, "healed")

@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, preview
-from pipeline.shared_by_jobs.arguments import job_parser, positive
+from pipeline.shared_by_jobs.arguments import cores_of, job_parser, positive
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.table_frames import options as shared
 from pipeline.without_spark import engines
 from pipeline.without_spark.arrow import without_pandas
-from pipeline.without_spark.processes import cores_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,8 +112,8 @@ def _run(options: argparse.Namespace, emit: Report) -> int:
 
 def _on_spark(options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
     # Spark takes a second to import.
-    from pipeline.bulk_ack.on_spark import SparkEngine  # noqa: PLC0415
-    from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415
+    from pipeline.bulk_ack.on_spark import SparkEngine  # noqa: PLC0415  # see above
+    from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415  # see above
 
     with spark_session("bulk_ack", cores=options.cores) as spark:
         if options.checkpoint:
@@ -132,7 +131,7 @@ def _once(engine: Engine, options: argparse.Namespace, request: BulkAckRequest, 
 
 def _stream(spark: SparkSession, options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
     """Ack files as they arrive; return the number of rejected rows in all micro-batches of this run."""
-    from pipeline.bulk_ack.on_spark import stream  # noqa: PLC0415
+    from pipeline.bulk_ack.on_spark import stream  # noqa: PLC0415  # see _on_spark
 
     rejected = 0
 

@@ -14,16 +14,23 @@ from collections.abc import Sequence
 from fanin import Fanin
 from fanin.cost import estimate as cost
 from fanin.publishing.caps import Caps
+from fanin.tracker.rules.options import PUBLISHED
 from pipeline.fan_out import send
 from pipeline.fan_out.local import REFUSALS, LocalEngine
 from pipeline.fan_out.publish import Engine, FanOutRequest, fan_out, preview
 from pipeline.shared_by_jobs import datasets
-from pipeline.shared_by_jobs.arguments import chunk_size, job_parser, positive
+from pipeline.shared_by_jobs.arguments import (
+    add_batch_options,
+    batch_options,
+    chunk_size,
+    cores_of,
+    job_parser,
+    positive,
+)
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.without_spark import engines
 from pipeline.without_spark.arrow import without_pandas
-from pipeline.without_spark.processes import cores_of
 
 REQUIRED = {"manifest": "--manifest", "api_url": "--api-url"}
 
@@ -42,6 +49,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = job_parser("fan_out", __doc__, dry_run="print counts and cost; write and send nothing")
     _add_locations(parser)
     _add_behaviour(parser)
+    add_batch_options(parser, PUBLISHED)
     return parser
 
 
@@ -86,8 +94,6 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         help="send this share of items twice",
     )
-    add("--max-items", type=int, metavar="N", help="refuse a dataset of more rows, before anything is sent")
-    add("--max-cost", type=positive, metavar="DOLLARS", help="refuse one whose estimate is higher")
     add("--seed", type=int, default=0, help="selects the items that are sent twice")
     engines.add_engine(parser)
 
@@ -134,6 +140,7 @@ def _publish(engine: Engine, request: FanOutRequest, options: argparse.Namespace
 
 
 def _request(options: argparse.Namespace) -> FanOutRequest:
+    given = batch_options(options, PUBLISHED)
     return FanOutRequest(
         dataset=options.dataset,
         manifest=options.manifest or "",
@@ -145,7 +152,8 @@ def _request(options: argparse.Namespace) -> FanOutRequest:
         chaos_duplicates=options.chaos_duplicates,
         seed=options.seed,
         chunk=options.chunk,
-        caps=Caps(options.max_items, options.max_cost),
+        caps=Caps.taken_from(given),
+        options=given,
     )
 
 

@@ -3,8 +3,9 @@
     python -m pipeline.jobs.reconcile --batch ID --manifest PATH --out PATH \\
         --batches-export FOLDER --pages-export FOLDER
 
-The tables are read from point-in-time exports, or live by a parallel Scan (--batches-table, --pages-table).
-Nothing is written to them. The exit status is 0 whether or not items are outstanding, 1 on an error.
+The tables are read from point-in-time exports, or live (--batches-table, --pages-table): with --tenant only
+the pages of the batch that may have outstanding items, otherwise all rows. Nothing is written to them.
+The exit status is 0 whether or not items are outstanding, 1 on an error.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from fanin.tracker import BatchKey
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import NotByArrow
 from pipeline.reconcile import local
 from pipeline.reconcile.rules import ReconcileRequest
-from pipeline.shared_by_jobs.arguments import job_parser
+from pipeline.shared_by_jobs.arguments import cores_of, job_parser
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import Report, event_printer
@@ -25,7 +27,6 @@ from pipeline.without_spark import engines
 from pipeline.without_spark.arrow import without_pandas
 from pipeline.without_spark.listing import NotListed, listed
 from pipeline.without_spark.output import is_committed
-from pipeline.without_spark.processes import cores_of
 
 SENTENCES = {
     **engines.CHOSEN,
@@ -41,6 +42,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--group", metavar="ID", help="the group of the manifest's rows (default: the only one)")
     add("--manifest", required=True, metavar="PATH", help="the manifest that fan_out wrote")
     add("--out", required=True, metavar="PATH", help="save the rows here, as Parquet")
+    add("--tenant", help="the tenant of the batch: of live tables, read its open pages in place of all rows")
     add("--failed", action="store_true", help="save failed items too")
     engines.add_engine(parser)
     shared.add_exports(parser)
@@ -62,15 +64,16 @@ def _run(options: argparse.Namespace, emit: Report) -> None:
     emit("engine", chosen)
     if chosen["engine"] == engines.LOCAL:
         without_pandas()
-        local.reconcile(_rows(options, request.batch_id), request, emit)
+        local.reconcile(_rows(options, request), request, emit)
         return
     # Spark takes a second to import.
     from pipeline.reconcile.run import reconcile  # noqa: PLC0415
     from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415
-    from pipeline.table_frames.selecting import snapshot_of  # noqa: PLC0415
+    from pipeline.table_frames.selecting import snapshot_of_batch  # noqa: PLC0415
 
     with spark_session("reconcile", cores=options.cores) as spark:
-        reconcile(spark, snapshot_of(spark, options, request.batch_id), request, emit)
+        snapshot = snapshot_of_batch(spark, options, request.batch_id, request.failed)
+        reconcile(spark, snapshot, request, emit)
 
 
 def _input(options: argparse.Namespace) -> list[ListedFile]:
@@ -83,12 +86,16 @@ def _input(options: argparse.Namespace) -> list[ListedFile]:
     return listed([*places, *manifest])
 
 
-def _rows(options: argparse.Namespace, batch_id: str) -> local.TableRows:
+def _rows(options: argparse.Namespace, request: ReconcileRequest) -> local.TableRows:
+    """Return the rows of the batch: from the exports, by its tenant's keys, or by a Scan."""
     cores, tables = cores_of(options.cores), shared.tables_of(options)
     exports = shared.exports_of(options)
     if exports or tables is None:
-        return local.from_exports(exports, batch_id, cores)
-    return local.from_tables(tables, batch_id, options.rate, cores)
+        return local.from_exports(exports, request.batch_id, cores)
+    if options.tenant:
+        key = BatchKey(options.tenant, request.batch_id)
+        return local.from_batch(tables, key, request.failed, options.rate, cores)
+    return local.from_tables(tables, request.batch_id, options.rate, cores)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """Bitmaps of which items of a batch are acked, as numpy and Arrow arrays. Pure.
 
 A page mask is the bits of one page in 128 bytes: bit *i* is bit ``i % 8`` of byte ``i // 8``, and 1 if the
-item is acked. Spark's bitmap functions use the same layout. A block is 32 neighbouring pages in 4,096 bytes,
-the size of one of Spark's bitmaps. The bits of a page are counted by the tracker's `PAGE_BITS_MAX`.
+item is acked. Spark's bitmap functions use the same layout. A block is 32 neighbouring pages in 4,096 bytes;
+between tasks it is packed, if it has few items. The bits of a page are counted by the tracker's
+`PAGE_BITS_MAX`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,6 +33,11 @@ LONG_SHIFT = LONG_BITS.bit_length() - 1
 MOST_LONGS = 1 << 18
 """Longs of ranges that are set at once."""
 _LONG = "<u8"
+OFFSET = np.dtype("<u2")
+"""A bit of a block by its number."""
+SPARSE = 512
+"""The most items of a block that are passed on by their numbers: of more, the compression of a shuffle makes
+less than twice the bytes of the bits, for less CPU."""
 _ONES = np.array((1 << LONG_BITS) - 1, _LONG)
 
 Longs: TypeAlias = NDArray[np.int64]
@@ -87,6 +94,39 @@ def from_column(column: pa.Array) -> Masks:
     _, offsets, data = column.buffers()
     bounds = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     return np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]].reshape(len(column), -1)
+
+
+def packed(blocks: Masks) -> pa.Array:
+    """Return an Arrow array with a value per block: the numbers of its items if they are few, else its bits.
+
+    A shuffle of items in no order has nearly each block from each task, with few items in it.
+    """
+    sparse = popcount(blocks) <= SPARSE
+    if not sparse.any():
+        return to_column(blocks)
+    found = iter(_offsets(blocks[sparse]))
+    values = [next(found) if few else block.tobytes() for block, few in zip(blocks, sparse, strict=True)]
+    return pa.array(values, pa.binary())
+
+
+def unpacked(value: bytes) -> Masks:
+    """Return the bits of the block that *value* of :func:`packed` stands for."""
+    if len(value) == BLOCK_BYTES:
+        return np.frombuffer(value, np.uint8)
+    flags = np.zeros(BLOCK_BITS, np.bool_)
+    flags[np.frombuffer(value, OFFSET)] = True
+    return np.packbits(flags, bitorder="little")
+
+
+def _offsets(blocks: Masks) -> list[bytes]:
+    """Return the numbers of the bits that are set in each block, ascending."""
+    longs = np.ascontiguousarray(blocks).view(_LONG).ravel()
+    some = np.flatnonzero(longs != 0)
+    bits = np.flatnonzero(np.unpackbits(longs[some].view(np.uint8), bitorder="little").view(np.bool_))
+    items = some[bits >> LONG_SHIFT] * LONG_BITS + (bits & LONG_BITS - 1)
+    bounds = np.searchsorted(items, np.arange(len(blocks) + 1) * BLOCK_BITS).tolist()
+    found = (items & BLOCK_BITS - 1).astype(OFFSET)
+    return [found[first:last].tobytes() for first, last in pairwise(bounds)]
 
 
 def popcount(masks: Masks) -> Longs:

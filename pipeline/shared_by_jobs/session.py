@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from pipeline.shared_by_jobs.arguments import cores_of
 from pipeline.shared_by_jobs.check import has_cluster, require_java
 from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS
 
@@ -20,6 +21,23 @@ FAILURES = (PySparkException, Py4JJavaError)
 """What Spark raises: its own errors, and Java exceptions that it does not translate."""
 _TRACES = "DataFrameQueryContextLogger"
 """The logger by which PySpark prints the whole stack trace of the JVM beside the exception."""
+
+CLASS_ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
+"""Classes of Spark as the JVM has them in memory; `pipeline.class_archive` writes them. A JVM that is not the
+one that wrote them, or that has other jars, loads its classes from the jars."""
+SERIAL_CORES = 4
+"""The most cores for which one thread collects garbage."""
+SHORT_RUN = (
+    # The compiler for hot code starts at several times the calls of Java's defaults: the queries of a small
+    # job end before its code would pay, and those of a large one get there within a second.
+    "-XX:Tier4InvocationThreshold=20000",
+    "-XX:Tier4MinInvocationThreshold=5000",
+    "-XX:Tier4CompileThreshold=40000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+    # What the JVM reports must not be among the events of a job. An archive that it cannot use is no error.
+    "-Xlog:disable",
+    "-Xlog:all=error:stderr",
+)
 
 COMMON = {
     "spark.sql.session.timeZone": "UTC",
@@ -50,15 +68,25 @@ def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _on_this_machine(cores: str) -> dict[str, str]:
-    log = Path(__file__).with_name("log4j2.properties").as_uri()
     return {
         # Without the second number, a local task that fails once fails the job.
         "spark.master": f"local[{cores},{TASK_ATTEMPTS}]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log}",
+        "spark.driver.extraJavaOptions": " ".join(java_options(CLASS_ARCHIVE, cores)),
         "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared"))),
         "spark.sql.shuffle.partitions": "8",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
+
+
+def java_options(archive: Path, cores: str) -> list[str]:
+    """Return the options of the JVM of a job with *cores*, which takes classes of *archive*, if it exists."""
+    log = Path(__file__).with_name("log4j2.properties").as_uri()
+    options = [f"-Dlog4j2.configurationFile={log}", *SHORT_RUN]
+    if cores_of(cores) <= SERIAL_CORES:
+        options.append("-XX:+UseSerialGC")
+    if archive.is_file():
+        options.append(f'"-XX:SharedArchiveFile={archive}"')
+    return options

@@ -2,9 +2,10 @@
 
     snapshot = frames.from_exports(spark, ["s3://bucket/AWSDynamoDB/0123-abcd", ...])
     snapshot = frames.from_tables(spark, Tables("Batches", "Pages"), rate=500)
+    snapshot = frames.from_batch(spark, Tables("Batches", "Pages"), key, failures=False)
     snapshot.pages, snapshot.batches, snapshot.malformed
 
-Neither shows all rows at one instant: an export may hold a part of a transaction, and a Scan reads rows at
+None shows all rows at one instant: an export may hold a part of a transaction, and a Scan reads rows at
 different times. A single row is always whole.
 """
 
@@ -20,10 +21,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from fanin.tracker import Batch, BatchKey
 from pipeline.shared_by_jobs import schemas
 from pipeline.table_frames import export
+from pipeline.table_frames.branches import Branch, branches_of, read_branch
 from pipeline.table_frames.export import DataFile, Line
-from pipeline.table_frames.rows import Facts
+from pipeline.table_frames.rows import Facts, facts_of
 from pipeline.table_frames.scanning import Segment, location, row_of, scan
 from pipeline.table_frames.tables import Tables
 
@@ -79,6 +82,48 @@ def from_tables(
     numbers = spark.range(0, len(parts), 1, len(parts))
     rows = numbers.mapInArrow(partial(_scan_parts, parts=parts, about=batch_id), schemas.ROWS)
     return TableSnapshot(datetime.now(UTC), rows)
+
+
+def from_batch(
+    spark: SparkSession, tables: Tables, key: BatchKey, failures: bool, rate: float | None = None
+) -> TableSnapshot:
+    """Return the snapshot of the batch *key*, by reads of its leaves in place of a Scan of all batches.
+
+    Leaves that their parents mark full are in PAGES without a read; with *failures*, those that may have some
+    are read. *rate*: read units a second, all executors together.
+    """
+    taken_at, batch = datetime.now(UTC), tables.store.get(key)
+    branches = branches_of(batch) if batch else []
+    slots = spark.sparkContext.defaultParallelism
+    task = partial(
+        _read_branches,
+        tables=tables,
+        batch=batch,
+        branches=branches,
+        failures=failures,
+        rate=rate / slots if rate else None,
+    )
+    numbers = spark.range(0, len(branches) + 1, 1, len(branches) + 1)
+    return TableSnapshot(taken_at, numbers.mapInArrow(task, schemas.ROWS))
+
+
+def _read_branches(
+    numbers: Iterator[pa.RecordBatch],
+    tables: Tables,
+    batch: Batch | None,
+    branches: Sequence[Branch],
+    failures: bool,
+    rate: float | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield ROWS of each branch by its number; number 0 stands for the row of the batch."""
+    if batch is None:
+        return
+    for number in (number for some in numbers for number in some.column(0).to_pylist()):
+        if number:
+            pages = read_branch(tables.store, batch.key, branches[number - 1], failures, rate)
+            yield from _batches({"page": page} for page in pages)
+        else:
+            yield from _batches([{"batch": facts_of(batch)}])
 
 
 def _read_files(files: Iterator[pa.RecordBatch], about: str | None) -> Iterator[pa.RecordBatch]:

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 from fanin.errors import FaninError, NewerSchema
 from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of, page_of
-from fanin.tracker.rules.model import Batch
+from fanin.tracker.rules.model import Batch, BatchKey, PageKey
 from fanin.tracker.rules.options import LIFETIME_MAX
-from fanin.tracker.rules.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX
+from fanin.tracker.rules.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX, Page
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.schemas import BATCHES
 
@@ -70,14 +70,18 @@ def _page(item: Item) -> Facts:
     if not key:
         raise MalformedRow("its key is not tenant#batch#level#page")
     _check_numbers(item)
-    page = page_of(dict(item))
+    return facts_of_page(PageKey(BatchKey(key[1], key[2]), int(key[3]), int(key[4])), page_of(dict(item)))
+
+
+def facts_of_page(key: PageKey, page: Page) -> Facts:
+    """Return *page* as a row of PAGES."""
     # A page of an estimated batch counts more items than a page has bits.
     full = PAGE_BITS_MAX if page.size is None else min(page.size, PAGE_BITS_MAX)
     return {
-        "tenant": key[1],
-        "batch_id": key[2],
-        "level": int(key[3]),
-        "page": int(key[4]),
+        "tenant": key.batch.tenant,
+        "batch_id": key.batch.batch_id,
+        "level": key.level,
+        "page": key.number,
         "n": page.n,
         "size": page.size,
         "root": page.root,

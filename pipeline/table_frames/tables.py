@@ -54,12 +54,15 @@ class Tables:
 @cache_per_process
 def _client(region: str | None, endpoint: str | None) -> DynamoDBClient:
     client = boto3.client("dynamodb", region_name=region, endpoint_url=endpoint, config=LEAN)
-    client.meta.events.register("before-parse.dynamodb.BatchGetItem", _keep_rows)
+    for operation in ("BatchGetItem", "BatchExecuteStatement"):
+        client.meta.events.register(f"before-parse.dynamodb.{operation}", _keep_responses)
     return client
 
 
-def _keep_rows(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
-    """Take rows from the JSON of an answer as they are: pages have no binary values, which are decoded.
+def _keep_responses(
+    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
+) -> None:
+    """Take responses from the JSON of an answer as they are: pages have no binary values to decode.
 
     botocore builds an object for each of the 171 digits of a page.
     """

@@ -24,13 +24,6 @@ R = TypeVar("R")
 Outcome = tuple[T, R | Exception]
 
 
-def cores_of(asked: str) -> int:
-    """Return the number of cores that the option ``--cores`` asks for."""
-    if asked != "*":
-        return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Count:
     """A number that the tasks of one process add to."""
 

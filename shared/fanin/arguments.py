@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
@@ -18,6 +19,10 @@ K = TypeVar("K")
 FLOAT_MAX = sys.float_info.max
 SHOWN_MAX = 100
 """Characters of a refused value that an error shows."""
+UNITS = {"w": timedelta(weeks=1), "d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+UNITS |= {"s": timedelta(seconds=1)}
+DURATION = re.compile(r"(?:\d{1,9}[wdhms])+")
+_PART = re.compile(r"(\d+)([wdhms])")
 Seconds = float | timedelta
 """A time span: a number of seconds, or a timedelta."""
 
@@ -124,3 +129,13 @@ def listed(values: Iterable[Any], name: str, entry: Callable[[Any], K]) -> list[
 def kind_of(value: object) -> str:
     """Return the type of *value* for an error, because its text may be long or secret."""
     return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def duration(text: str) -> timedelta:
+    """Return the duration *text*: whole numbers with w, d, h, m or s. Raises InvalidRequest."""
+    if not DURATION.fullmatch(text):
+        raise InvalidRequest(f"{text!r} is not a duration: write 90s, 15m, 6h, 2d, or 1d12h")
+    try:
+        return sum((int(number) * UNITS[unit] for number, unit in _PART.findall(text)), timedelta())
+    except OverflowError:
+        raise InvalidRequest(f"{text!r} is too long: the longest time is 400 days") from None

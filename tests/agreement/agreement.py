@@ -36,26 +36,26 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
         tracking.settings.cache_clear(), deployed.settings_file.cache_clear()
         violation = played(lambda: sequence.run(runner))
     tracking.settings.cache_clear(), deployed.settings_file.cache_clear()
-    return Outcome(violation, events=sequence.made)
+    return Outcome(violation, events=sequence.answered)
 
 
 class Sequence:
-    """*made*: how often each call was made, and how often one of that name was answered, not refused."""
+    """*answered*: how often each call was made, and how often one of that name was answered, not refused."""
 
     def __init__(self, seed: int, lines: list[str]) -> None:
         self.worlds = worlds_of(seed)
         self.drawing = Drawing(Random(f"calls {seed}"), self.worlds[0].backend)
-        self.lines, self.made = lines, Counter[str]()
+        self.lines, self.answered = lines, Counter[str]()
 
     def run(self, runner: asyncio.Runner) -> None:
         """Make the calls, then compare all that is stored."""
         for _ in range(CALLS):
             if self.drawing.random.random() < SWITCHES:
                 self._switch(self.drawing.switched())
-            self._made(self.drawing.call(), runner)
+            self._run(self.drawing.call(), runner)
         for batch_id in self.drawing.batches:
             for name in LAST:
-                self._made(Call(name, (batch_id,)), runner)
+                self._run(Call(name, (batch_id,)), runner)
         self._same("the events", lambda world: world.backend.events)
         self._same("the batches", lambda world: _batches(world.backend.store))
         for name in ROWS:
@@ -64,10 +64,10 @@ class Sequence:
     def _switch(self, pause: timedelta) -> None:
         self._same(f"another process, {pause} later", lambda world: world.switch(pause))
 
-    def _made(self, call: Any, runner: asyncio.Runner) -> None:
+    def _run(self, call: Any, runner: asyncio.Runner) -> None:
         answer = self._same(str(call), lambda world: answer_of(world, call, runner))
         self.drawing.learn(answer)
-        self.made[name_of(call, answer)] += 1
+        self.answered[name_of(call, answer)] += 1
 
     def _same(self, what: str, found: Callable[[World], Any]) -> Any:
         """Return what is found in each of the worlds. Raises Violation if that is not the same."""

@@ -76,7 +76,7 @@ class Drawing:
     """*fake*: one of the clients, by whose rows calls are drawn that can succeed.
 
     *batches*: their ids, in the order of their opening; *held*: those that this process has opened. *items*:
-    the ranges that answers had; *made*: right calls of the client, which may be repeated.
+    the ranges that answers had; *repeatable*: right calls of the client, which may be repeated.
     """
 
     random: Random
@@ -84,7 +84,7 @@ class Drawing:
     batches: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     items: list[Items] = field(default_factory=list)
-    made: list[Step] = field(default_factory=list)
+    repeatable: list[Step] = field(default_factory=list)
 
     def learn(self, answer: Any) -> None:
         """Note what *answer* names, so that later calls can name it."""
@@ -103,14 +103,14 @@ class Drawing:
 
     def call(self) -> Step:
         """Return the next call, one in ten with a wrong argument, or one that was made before."""
-        if self.made and self._is(0.06):
-            return self.random.choice(self.made)
+        if self.repeatable and self._is(0.06):
+            return self.random.choice(self.repeatable)
         few = len(self.batches) < FIRST
         drawn = self._open() if few else self.random.choices(DRAWN, WEIGHTS)[0](self)
         if isinstance(drawn, Call) and self._is(0.1):
             return self._spoiled(drawn)
         if drawn.of is None and not isinstance(drawn, Delivery):
-            self.made.append(drawn)
+            self.repeatable.append(drawn)
         return drawn
 
     def _spoiled(self, call: Call) -> Call:
@@ -162,7 +162,7 @@ class Drawing:
             return Call("fail_ranges", (ranges, *self._some(REASONS, 0.7)), self._keyed({}, 0.3))
         return Call("ack_ranges", (ranges,), self._keyed({}, 0.3))
 
-    def _done(self) -> Call:
+    def _acked(self) -> Call:
         """Ack all of a range, so that batches complete."""
         return Call("ack_ranges", ([self.random.choice(self.items)] if self.items else [],))
 
@@ -362,7 +362,7 @@ CHOICES: tuple[tuple[Callable[[Drawing], Step], int], ...] = (
     (Drawing._add, 6),
     (Drawing._ack, 7),
     (Drawing._ack_ranges, 4),
-    (Drawing._done, 3),
+    (Drawing._acked, 3),
     (Drawing._end, 6),
     (Drawing._end_of_batch, 3),
     (Drawing._after_the_end, 3),

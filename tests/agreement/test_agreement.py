@@ -40,11 +40,11 @@ def public(kind: type) -> set[str]:
 
 
 def test_every_call_about_batches_is_answered_and_refused(tally):
-    made = tally.events
+    tallied = tally.events
     calls = public(Fanin) - ELSEWHERE
     for others in (Consumers, QueueCalls):
         calls -= public(others)
 
-    assert {name for name in calls if not made[name]} == set()
-    assert {name for name in calls if not made[f"{name} refused"]} == set()
-    assert {name for name in public(AsyncReopened) - FACTS if not made[f"batch.{name}"]} == set()
+    assert {name for name in calls if not tallied[name]} == set()
+    assert {name for name in calls if not tallied[f"{name} refused"]} == set()
+    assert {name for name in public(AsyncReopened) - FACTS if not tallied[f"batch.{name}"]} == set()

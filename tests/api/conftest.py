@@ -65,9 +65,9 @@ def clock() -> Clock:
 @pytest.fixture
 def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
     """A tracker in memory that the handlers use, with a clock that a test sets."""
-    made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
-    environment.setattr(tracking, "tracker", lambda: made)
-    return made
+    created = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
+    environment.setattr(tracking, "tracker", lambda: created)
+    return created
 
 
 @pytest.fixture

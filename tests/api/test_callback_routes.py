@@ -44,6 +44,6 @@ def test_an_unknown_callback_and_one_of_others_are_refused_alike_with_those_allo
     answer = opened(gateway, callback=name)
 
     assert answer.status == 400
-    said = json.dumps(answer.body)
-    assert f"there is no callback '{name}': use one of mine, orders, people, shop" in said
-    assert "in-order" not in said.replace(f"'{name}'", "")
+    body = json.dumps(answer.body)
+    assert f"there is no callback '{name}': use one of mine, orders, people, shop" in body
+    assert "in-order" not in body.replace(f"'{name}'", "")

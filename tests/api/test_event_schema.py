@@ -99,8 +99,8 @@ def test_the_event_of_every_end_fits_the_schema(state: State, mode: Mode, clock:
 
 def worst(clock: Clock) -> EndingEvent:
     """The largest event that the options and a batch of any size can make."""
-    made = MemoryStore()
-    tracker = Tracker(made, now=clock)
+    store = MemoryStore()
+    tracker = Tracker(store, now=clock)
     labels = {f"{number}{WIDE * 63}": WIDE * 256 for number in range(LABELS_MAX)}
     batch_id = tracker.open("1" * 256, OpenBatch(user_key=WIDE * USER_KEY_MAX, labels=labels)).batch_id
     batch = tracker.cancel("1" * 256, batch_id, WIDE * REASON_MAX)

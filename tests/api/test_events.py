@@ -27,10 +27,10 @@ from tests.tracker.calls import Clock
 @pytest.fixture(autouse=True)
 def bus(environment: pytest.MonkeyPatch) -> Client:
     """What the handlers put events on."""
-    made = Client()
+    client = Client()
     environment.setenv("FANIN_BUS_NAME", "bus")
-    environment.setattr(publish_endings.clients, "events", lambda: made)
-    return made
+    environment.setattr(publish_endings.clients, "events", lambda: client)
+    return client
 
 
 def opened(tracker: Tracker, count: int = 10, **options: Any) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from tests.api.test_lifecycle_routes import pages
 TASK = {"target": "x", "payload": {"n": 1}}
 
 
-def post(gateway: Gateway, key: str | None = None, **said):
-    return gateway.send("POST", "/v1/tasks", TASK | said, {**JSON, "Idempotency-Key": key} if key else None)
+def post(gateway: Gateway, key: str | None = None, **task):
+    return gateway.send("POST", "/v1/tasks", TASK | task, {**JSON, "Idempotency-Key": key} if key else None)
 
 
 def test_a_task_is_taken_in_and_found(gateway, grouper):
@@ -39,7 +39,7 @@ def test_a_key_names_a_task_without_a_name_and_is_held_to_its_payload(gateway, g
 
 
 @pytest.mark.parametrize(
-    "said",
+    "task",
     [
         {"target": ""},
         {"target": "a#b"},
@@ -57,8 +57,8 @@ def test_a_key_names_a_task_without_a_name_and_is_held_to_its_payload(gateway, g
     ],
     ids=str,
 )
-def test_a_malformed_task_is_refused(gateway, grouper, said):
-    answer = post(gateway, **said)
+def test_a_malformed_task_is_refused(gateway, grouper, task):
+    answer = post(gateway, **task)
 
     assert answer.status == 400, answer.text
     assert not grouper.world.queue.sent
@@ -80,7 +80,7 @@ def test_open_tasks_and_bundles_of_all_shards_are_listed_page_by_page(gateway, g
     waiting = gateway.send("GET", "/v1/tasks", query={"target": "x"}).body["tasks"]
     store = grouper.world.store
     by_shard = {shard: [t.task_id for t in store.candidates(Lane(TENANT, "x", shard), 100)] for shard in "01"}
-    made = [filled(grouper, s, f, by_shard[s][f]).bundle_id for s in "01" for f in range(3)]
+    bundle_ids = [filled(grouper, s, f, by_shard[s][f]).bundle_id for s in "01" for f in range(3)]
     listed = [
         [bundle["bundleId"] for bundle in page["bundles"]]
         for page in pages(gateway, "/v1/bundles", target="x", limit="2")
@@ -88,6 +88,6 @@ def test_open_tasks_and_bundles_of_all_shards_are_listed_page_by_page(gateway, g
 
     assert len(waiting) == 12
     assert [len(page) for page in listed] == [2, 1, 2, 1]
-    assert [name for page in listed for name in page] == [*made[2::-1], *made[:2:-1]]
-    one = gateway.send("GET", f"/v1/bundles/{made[0]}").body
+    assert [name for page in listed for name in page] == [*bundle_ids[2::-1], *bundle_ids[:2:-1]]
+    one = gateway.send("GET", f"/v1/bundles/{bundle_ids[0]}").body
     assert (one["state"], one["members"]) == ("READY", [{"taskId": by_shard["0"][0]}])

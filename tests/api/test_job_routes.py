@@ -17,7 +17,7 @@ PATH = "/v1/queues/thumbs/jobs"
 @pytest.fixture
 def queues(gateway, environment):
     """The queues by tenant and name, each made by its first add."""
-    made: dict[tuple[str, str], Queue] = {}
+    opened: dict[tuple[str, str], Queue] = {}
 
     def make(tenant: str, name: str) -> Queue:
         key = QueueKey(tenant, name)
@@ -25,11 +25,11 @@ def queues(gateway, environment):
         fresh = Queue(
             QueueContext(MemoryStore(), MemoryDoorbell(), key, options), background=lambda _: lambda: None
         )
-        return made.setdefault((tenant, name), fresh)
+        return opened.setdefault((tenant, name), fresh)
 
     environment.setattr(queueing, "created", make)
-    environment.setattr(queueing, "known", lambda tenant, name: made.get((tenant, name)))
-    return made
+    environment.setattr(queueing, "known", lambda tenant, name: opened.get((tenant, name)))
+    return opened
 
 
 def post(gateway: Gateway, *jobs, key: str | None = None, **more):

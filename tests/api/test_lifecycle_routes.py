@@ -107,6 +107,7 @@ def test_a_listed_batch_says_all_but_its_progress(gateway: Gateway) -> None:
     whole = shown(gateway, batch_id)
 
     assert whole.pop("progress")
+    assert whole.pop("retryAfterSeconds")
     assert listed == whole
 
 
@@ -173,8 +174,8 @@ def test_a_window_has_the_outstanding_and_the_failed_items_of_one_range(gateway:
     outstanding = gateway.send("GET", f"{path}/outstanding", query=window).body
     failures = gateway.send("GET", f"{path}/failures", query=window).body
 
-    left = [{"groupId": group, "from": 2, "to": 2}, {"groupId": group, "from": 12, "to": 12}]
-    assert outstanding == {"ranges": left}
+    remaining = [{"groupId": group, "from": 2, "to": 2}, {"groupId": group, "from": 12, "to": 12}]
+    assert outstanding == {"ranges": remaining}
     assert failures == {"ranges": [{"groupId": group, "from": 10, "to": 11}], "samples": []}
 
 

@@ -40,13 +40,13 @@ def store(gateway, environment):
         store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
         bells = {}
 
-        def made(key: QueueKey, _creator=None) -> Queue:
+        def create(key: QueueKey, _creator=None) -> Queue:
             bell = bells.setdefault(key, MemoryDoorbell())
             # The store's stand-in copies its tables in a transaction, which other threads must not change.
             in_turn = Effects(each=each_in_turn)
             return Queue(QueueContext(store, bell, key, effects=in_turn), background=lambda _: lambda: None)
 
-        environment.setattr(queueing, "_queue", made)
+        environment.setattr(queueing, "_queue", create)
         environment.setattr(queueing, "creator", lambda: None)
         environment.setattr(queueing, "registry", lambda: Registry(client, QUEUE_TABLE))
         yield store

@@ -71,13 +71,13 @@ def test_adds_over_the_quota_are_refused_and_reserve_nothing(limited):
     gateway = limited(adds=1)
     batch = gateway.send("POST", "/v1/batches", {}).body["batchId"]
     answers = [gateway.send("POST", f"/v1/batches/{batch}/items", {"count": 5}) for _ in range(8)]
-    done = [answer for answer in answers if answer.status == 201]
+    admitted = [answer for answer in answers if answer.status == 201]
 
-    assert len(done) in (2, 3)  # the bucket of two is filled up meanwhile
+    assert len(admitted) in (2, 3)  # the bucket of two is filled up meanwhile
     assert refused(answers[-1])[:2] == (429, "quota-exceeded")
     assert answers[-1].body["quota"]["limit"] == 1
     assert answers[-1].headers["Retry-After"] in ("1", "2")
-    assert gateway.send("GET", f"/v1/batches/{batch}").body["total"] == 5 * len(done)
+    assert gateway.send("GET", f"/v1/batches/{batch}").body["total"] == 5 * len(admitted)
 
 
 def test_tasks_over_the_quota_are_refused_and_not_registered(limited, grouper):

@@ -42,19 +42,23 @@ def test_failed_items_are_reopened_in_order(gateway: Gateway) -> None:
     origin, group = ended(gateway, userKey="k", labels={"a": "b"})
     answer = keyed(gateway, f"/v1/batches/{origin}/reopen", {"userKey": "again"})
     assert answer.status == 201, answer.text
-    made = answer.body
-    (new,) = made["groups"]
-    first, *rest = pages(gateway, f"/v1/batches/{made['batchId']}/origin", limit="1")
+    reopened = answer.body
+    (new,) = reopened["groups"]
+    first, *others = pages(gateway, f"/v1/batches/{reopened['batchId']}/origin", limit="1")
 
-    assert (made["state"], made["total"], made["originBatchId"]) == ("CLOSED", 3, origin)
+    assert (reopened["state"], reopened["total"], reopened["originBatchId"]) == ("CLOSED", 3, origin)
     assert first["pairs"] == [
         {"origin": {"groupId": group, "from": 3, "to": 4}, "item": {"groupId": new["id"], "from": 0, "to": 1}}
     ]
-    assert [pair["item"]["from"] for page in rest for pair in page["pairs"]] == [2]
-    acked(gateway, ranged(made["batchId"], new["id"], 0, 2))
-    done = shown(gateway, made["batchId"])
-    assert (done["result"], done["originBatchId"], done["userKey"]) == ("succeeded", origin, "again")
-    assert done["labels"] == {"a": "b"}
+    assert [pair["item"]["from"] for page in others for pair in page["pairs"]] == [2]
+    acked(gateway, ranged(reopened["batchId"], new["id"], 0, 2))
+    document = shown(gateway, reopened["batchId"])
+    assert (document["result"], document["originBatchId"], document["userKey"]) == (
+        "succeeded",
+        origin,
+        "again",
+    )
+    assert document["labels"] == {"a": "b"}
 
 
 def test_a_forced_end_takes_a_reason_and_names_the_caller(gateway: Gateway) -> None:

@@ -95,7 +95,7 @@ def test_many_tasks_are_repeated_under_their_key(gateway, grouper):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "tasks",
     [
         {"tasks": []},
         {"tasks": [TASK] * 101},
@@ -108,10 +108,10 @@ def test_many_tasks_are_repeated_under_their_key(gateway, grouper):
         {"target": "x"},
         {},
     ],
-    ids=lambda said: json.dumps(said)[:60],
+    ids=lambda tasks: json.dumps(tasks)[:60],
 )
-def test_a_malformed_list_of_tasks_is_refused_as_a_whole(gateway, grouper, said):
-    answer = gateway.send("POST", "/v1/tasks", said)
+def test_a_malformed_list_of_tasks_is_refused_as_a_whole(gateway, grouper, tasks):
+    answer = gateway.send("POST", "/v1/tasks", tasks)
 
     assert answer.status == 400, answer.text
     assert not grouper.world.store.stored_tasks
@@ -143,14 +143,14 @@ def test_tasks_are_listed_by_state_page_by_page(gateway, grouper):
     waiting, pages = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2")
     handle_all(grouper, Answer(members={"t1": Outcome(Verdict.FAIL, "no")}))
     failed, _ = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2", state="FAILED")
-    done, _ = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2", state="SUCCEEDED")
+    succeeded, _ = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2", state="SUCCEEDED")
 
     assert sorted(each["taskId"] for each in waiting) == [f"t{number}" for number in range(5)]
     assert pages >= 3
     assert {each["state"] for each in waiting} == {"CREATED"}
     assert [(each["taskId"], each["state"], each["reason"]) for each in failed] == [("t1", "FAILED", "no")]
     assert failed[0]["bundleId"]
-    assert sorted(each["taskId"] for each in done) == ["t0", "t2", "t3", "t4"]
+    assert sorted(each["taskId"] for each in succeeded) == ["t0", "t2", "t3", "t4"]
 
 
 def test_targets_are_listed_page_by_page_of_the_tenant_alone(gateway, grouper):
@@ -185,17 +185,17 @@ def test_a_cursor_stands_for_its_place(read, write, place):
 
 
 def test_the_cursor_of_another_list_is_refused(gateway):
-    made = {
+    cursor_of = {
         target_cursors.waiting_at: target_cursors.of_waiting(WAITING[1]),
         target_cursors.bundled_at: target_cursors.of_bundled(BUNDLED[1]),
         target_cursors.target_at: target_cursors.of_target("acme"),
         cursors.term_at: cursors.of_term((1, 2)),
         cursors.item_at: cursors.of_item(3),
     }
-    for read in made:
-        for of, cursor in made.items():
+    for read in cursor_of:
+        for of, cursor in cursor_of.items():
             if of is not read:
                 with pytest.raises(InvalidRequest):
                     read(cursor)
-    bundled = made[target_cursors.bundled_at]
+    bundled = cursor_of[target_cursors.bundled_at]
     assert gateway.send("GET", "/v1/tasks", query={"target": "x", "cursor": bundled}).status == 400

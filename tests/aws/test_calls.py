@@ -28,15 +28,15 @@ def _no_waiting(monkeypatch):
 
 
 def answering(*outcomes):
-    left = list(outcomes)
+    remaining = list(outcomes)
 
     def operation(**request):
-        outcome = left.pop(0)
+        outcome = remaining.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome | request
 
-    operation.left = left
+    operation.remaining = remaining
     return operation
 
 
@@ -75,7 +75,7 @@ def test_conflicts_are_sent_again_a_bounded_number_of_times():
 
     with pytest.raises(StoreUnavailable):
         calls.send(operation, {})
-    assert len(operation.left) == 100 - calls.CONFLICT_ATTEMPTS
+    assert len(operation.remaining) == 100 - calls.CONFLICT_ATTEMPTS
 
 
 @pytest.mark.parametrize(

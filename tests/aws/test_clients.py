@@ -26,10 +26,10 @@ print(json.dumps(made))
 
 def test_each_client_is_made_by_botocore_alone() -> None:
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "shared"), "AWS_DEFAULT_REGION": "eu-west-1"}
-    made = json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM], env=env, text=True))
+    creations = json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM], env=env, text=True))
 
-    assert set(made) == {name for name, each in vars(clients).items() if isinstance(each, Service)}
-    assert set(made.values()) == set(clients.SERVICES)
+    assert set(creations) == {name for name, each in vars(clients).items() if isinstance(each, Service)}
+    assert set(creations.values()) == set(clients.SERVICES)
 
 
 def test_a_client_of_another_region_is_made_beside_that_of_the_own(monkeypatch: pytest.MonkeyPatch) -> None:

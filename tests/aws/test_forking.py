@@ -14,8 +14,8 @@ from tests.forks import forked, status_of
 
 
 def test_it_is_made_once_a_process_however_many_threads_ask():
-    made = []
-    own = PerProcess(lambda: made.append(os.getpid()) or object())
+    created = []
+    own = PerProcess(lambda: created.append(os.getpid()) or object())
     seen = []
     threads = [threading.Thread(target=lambda: seen.append(own())) for _ in range(8)]
     for thread in threads:
@@ -23,7 +23,7 @@ def test_it_is_made_once_a_process_however_many_threads_ask():
     for thread in threads:
         thread.join()
 
-    assert len(made) == 1
+    assert len(created) == 1
     assert len(set(seen)) == 1
 
 

@@ -18,8 +18,8 @@ QUEUE = "arn:aws:sqs:eu-west-1:111122223333:dead.fifo"
 
 
 def record(body: str = "café", **attributes: Any) -> dict[str, Any]:
-    (made,) = delivery(body, queue=QUEUE)["Records"]
-    return {**made, "messageAttributes": attributes}
+    (received,) = delivery(body, queue=QUEUE)["Records"]
+    return {**received, "messageAttributes": attributes}
 
 
 def text(value: str) -> dict[str, Any]:

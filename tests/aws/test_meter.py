@@ -12,7 +12,7 @@ from fanin.settings.tracking import Tables
 from fanin.tracker import BatchKey
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import PageKey
-from fanin.tracker.rules.page import PageMasks
+from fanin.tracker.rules.page import Page, PageMasks
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 
@@ -38,6 +38,14 @@ def test_requests_are_counted_by_kind_with_refused_writes_and_the_units_that_the
     assert (meter.totals["write_units"] > 0, meter.totals["read_units"]) == (True, 0)
     store.get(LEAF.batch)
     assert (meter.totals["requests"], meter.totals["GetItem"]) == (4, 1)
+
+
+def test_rows_that_are_inserted_in_one_request_are_units_of_writes(metered):
+    store, meter = metered
+    store.create_pages({LEAF: Page(1, 1)}, LATER)
+
+    assert (meter.totals["requests"], meter.totals["BatchExecuteStatement"]) == (1, 1)
+    assert store.pages([LEAF]) == {LEAF: Page(1, 1)}
 
 
 def test_what_was_taken_is_not_taken_again(metered):

@@ -35,7 +35,7 @@ def test_each_kind_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "expected"),
     [
         ({"queue": QUEUE}, "name is ''"),
         ({"name": "a b", "queue": QUEUE}, "name is 'a b'"),
@@ -75,8 +75,8 @@ def test_each_kind_is_read() -> None:
     ],
     ids=str,
 )
-def test_a_malformed_callback_is_refused_with_its_number(row: dict[str, Any], said: str) -> None:
-    with pytest.raises(InvalidRequest, match=rf"^entry 2: .*{said}"):
+def test_a_malformed_callback_is_refused_with_its_number(row: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InvalidRequest, match=rf"^entry 2: .*{expected}"):
         callbacks_of([{"name": "first", "queue": QUEUE}, row])
 
 

@@ -150,7 +150,7 @@ def test_the_key_before_a_rotation_signs_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("versions", "said"),
+    ("versions", "expected"),
     [
         ({}, "cannot be read: ResourceNotFoundException"),
         ({"AWSCURRENT": "short"}, "16 to 4096 printable"),
@@ -158,17 +158,17 @@ def test_the_key_before_a_rotation_signs_too() -> None:
     ],
 )
 def test_a_secret_that_cannot_sign_is_unreadable_and_its_value_is_not_shown(
-    versions: dict[str, str], said: str
+    versions: dict[str, str], expected: str
 ) -> None:
-    with pytest.raises(SecretUnreadable, match=said) as refused:
+    with pytest.raises(SecretUnreadable, match=expected) as refused:
         keys_of(Secrets(**versions), "arn")
     assert not any(value in str(refused.value) for value in versions.values())
 
 
 def test_the_signature_depends_on_time_body_and_key() -> None:
-    made = {signature(KEYS[:1], 1, b"a"), signature(KEYS[:1], 2, b"a"), signature(KEYS[:1], 1, b"b")}
+    created = {signature(KEYS[:1], 1, b"a"), signature(KEYS[:1], 2, b"a"), signature(KEYS[:1], 1, b"b")}
 
-    assert len(made | {signature(KEYS[1:], 1, b"a")}) == 4
+    assert len(created | {signature(KEYS[1:], 1, b"a")}) == 4
 
 
 class Posts:
@@ -205,15 +205,15 @@ def deliverer(answer: Answer, moves: bool = True) -> tuple[Deliverer, dict[str, 
     def hide(_arn: str, pauses: Mapping[str, int]) -> None:
         hidden.update(pauses)
 
-    made = Deliverer({"shop": Posts(answer)}, isolate, hide, now=lambda: NOW, jitter=lambda: 0.0)
-    return made, hidden, moved
+    webhooks = Deliverer({"shop": Posts(answer)}, isolate, hide, now=lambda: NOW, jitter=lambda: 0.0)
+    return webhooks, hidden, moved
 
 
 def test_delivered_events_leave_the_queue() -> None:
-    made, hidden, moved = deliverer(Answer())
-    done = made.deliver([record(1), record(2)])
+    webhooks, hidden, moved = deliverer(Answer())
+    response = webhooks.deliver([record(1), record(2)])
 
-    assert (done.delivered, done.response(), hidden, moved) == (
+    assert (response.delivered, response.response(), hidden, moved) == (
         ("m1", "m2"),
         {"batchItemFailures": []},
         {},
@@ -222,41 +222,41 @@ def test_delivered_events_leave_the_queue() -> None:
 
 
 def test_an_event_that_is_to_be_retried_is_hidden_longer_each_time() -> None:
-    made, hidden, moved = deliverer(retried("status 503"))
-    done = made.deliver([record(1), record(2, receives=4), record(3, receives=30)])
+    webhooks, hidden, moved = deliverer(retried("status 503"))
+    response = webhooks.deliver([record(1), record(2, receives=4), record(3, receives=30)])
 
-    assert done.returned == ("m1", "m2", "m3")
+    assert response.returned == ("m1", "m2", "m3")
     assert hidden == {"r1": 30, "r2": 240, "r3": 3600}
     assert moved == []
 
 
 def test_an_event_is_retried_for_a_day_and_then_given_up_on() -> None:
-    made, _, moved = deliverer(retried("status 503"))
+    webhooks, _, moved = deliverer(retried("status 503"))
     almost, over = timedelta(hours=23, minutes=59), timedelta(hours=24)
-    done = made.deliver([record(1, age=almost), record(2, age=over)])
+    response = webhooks.deliver([record(1, age=almost), record(2, age=over)])
 
-    assert (done.returned, done.given_up, moved) == (("m1",), ("m2",), ["m2"])
+    assert (response.returned, response.given_up, moved) == (("m1",), ("m2",), ["m2"])
 
 
 @pytest.mark.parametrize("changes", [{"callback": None}, {"eventId": "a\nb"}, {"eventId": 5}])
 def test_a_refused_event_and_a_message_that_is_none_are_given_up_on_at_once(changes: dict[str, Any]) -> None:
-    made, _, moved = deliverer(refusal_of(410))
-    done = made.deliver([record(1), record(2, **changes), {**record(3), "body": "[["}])
+    webhooks, _, moved = deliverer(refusal_of(410))
+    response = webhooks.deliver([record(1), record(2, **changes), {**record(3), "body": "[["}])
 
-    assert (done.returned, done.given_up) == ((), ("m1", "m2", "m3"))
+    assert (response.returned, response.given_up) == ((), ("m1", "m2", "m3"))
     assert moved == ["m1", "m2", "m3"]
 
 
 def test_an_event_that_could_not_be_moved_returns() -> None:
-    made, hidden, _ = deliverer(refusal_of(400), moves=False)
-    done = made.deliver([record(1)])
+    webhooks, hidden, _ = deliverer(refusal_of(400), moves=False)
+    response = webhooks.deliver([record(1)])
 
-    assert (done.returned, done.given_up) == (("m1",), ())
+    assert (response.returned, response.given_up) == (("m1",), ())
     assert hidden == {"r1": 30}
 
 
 def test_an_event_for_a_webhook_that_is_not_set_is_retried_because_a_deployment_may_be_under_way() -> None:
-    made, _, moved = deliverer(Answer())
-    done = made.deliver([record(1, callback="new")])
+    webhooks, _, moved = deliverer(Answer())
+    response = webhooks.deliver([record(1, callback="new")])
 
-    assert (done.returned, moved) == (("m1",), [])
+    assert (response.returned, moved) == (("m1",), [])

@@ -27,7 +27,7 @@ def test_the_time_left_is_what_the_other_items_take_at_the_present_rate():
     assert progress.time_left([sample(0, 0)], total=10) == "estimating the time left"
 
 
-REFUSED, LOST, DONE, AGAIN = Ruling(429), Ruling(200, lost=True), Ruling(200), Ruling(200, again=True)
+REFUSED, LOST, SUCCESS, AGAIN = Ruling(429), Ruling(200, lost=True), Ruling(200), Ruling(200, again=True)
 
 
 def calls(**rulings: list[Ruling]) -> list[Call]:
@@ -39,7 +39,9 @@ def calls(**rulings: list[Ruling]) -> list[Call]:
 
 
 def test_a_bundle_is_unanswered_until_a_call_of_it_is_answered():
-    asked = calls(a=[LOST], b=[LOST, AGAIN], c=[REFUSED], d=[REFUSED, DONE], e=[LOST, REFUSED], f=[DONE])
+    asked = calls(
+        a=[LOST], b=[LOST, AGAIN], c=[REFUSED], d=[REFUSED, SUCCESS], e=[LOST, REFUSED], f=[SUCCESS]
+    )
 
     assert Unanswered.of(asked) == Unanswered(lost=1, refused=2, tasks=5)
 

@@ -35,7 +35,7 @@ def served(gateway: Any) -> Iterator[Served]:
 
 
 @dataclass
-class Done:
+class Completed:
     """How a command ended, and what it printed."""
 
     code: int
@@ -50,32 +50,32 @@ class Done:
     def documents(self) -> list[Any]:
         return [json.loads(line) for line in self.lines]
 
-    def ok(self) -> Done:
+    def ok(self) -> Completed:
         assert self.code == 0, self.err
         return self
 
 
 @pytest.fixture
-def fanin(served: Served, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+def fanin(served: Served, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Completed]:
     """Runs the command in this process, on the served API."""
     monkeypatch.setenv("FANIN_URL", served.url)
     monkeypatch.delenv("FANIN_TOKEN", raising=False)
 
-    def run(*arguments: str, stdin: str | None = None) -> Done:
+    def run(*arguments: str, stdin: str | None = None) -> Completed:
         result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="fanin")
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
-        return Done(result.exit_code, result.stdout, result.stderr)
+        return Completed(result.exit_code, result.stdout, result.stderr)
 
     return run
 
 
 @pytest.fixture
-def process(served: Served, tmp_path: Path) -> Callable[..., Done]:
+def process(served: Served, tmp_path: Path) -> Callable[..., Completed]:
     """Runs the command as a process, on the served API, in pipes of 40 columns."""
 
-    def run(*arguments: str, stdin: str | None = None, **env: str) -> Done:
-        done = subprocess.run(
+    def run(*arguments: str, stdin: str | None = None, **env: str) -> Completed:
+        completed = subprocess.run(
             command(*arguments),
             env=variables(served.url, tmp_path, **env),
             input=stdin,
@@ -84,7 +84,7 @@ def process(served: Served, tmp_path: Path) -> Callable[..., Done]:
             errors="surrogateescape",
             check=False,
         )
-        return Done(done.returncode, done.stdout, done.stderr)
+        return Completed(completed.returncode, completed.stdout, completed.stderr)
 
     return run
 

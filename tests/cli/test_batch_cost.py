@@ -10,8 +10,8 @@ from fanin.cost.batch import WAYS
 def test_the_cost_of_a_batch_is_a_row_for_each_way_and_says_what_it_assumes(fanin):
     batch = fanin("open", "orders").ok().lines[0]
     fanin("add", "orders", "1000").ok()
-    left = fanin("outstanding", batch).ok().out
-    fanin("ack", "-", stdin=left).ok()
+    outstanding = fanin("outstanding", batch).ok().out
+    fanin("ack", "-", stdin=outstanding).ok()
 
     shown = fanin("status", "orders", "--cost").ok()
     documents = fanin("status", "orders", "--cost", "--json").ok().documents

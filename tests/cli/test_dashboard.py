@@ -53,7 +53,7 @@ def test_writes_are_asked_for_and_json_has_the_address():
         out, err = process.communicate(timeout=30)
 
     assert known["allowWrites"]
-    assert process.returncode == ExitCode.DONE
+    assert process.returncode == ExitCode.SUCCESS
     assert token not in line + out + err
 
 
@@ -62,12 +62,12 @@ def test_a_port_in_use_is_refused_and_the_default_gives_way():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = CliRunner().invoke(
+        completed = CliRunner().invoke(
             app, ["dashboard", "--url", "http://127.0.0.1:1", "--port", str(port), "--no-open"]
         )
 
-    assert done.exit_code == ExitCode.REFUSED
-    assert f"port {port} of 127.0.0.1 is in use" in done.stderr
+    assert completed.exit_code == ExitCode.REFUSED
+    assert f"port {port} of 127.0.0.1 is in use" in completed.stderr
 
 
 class Run:
@@ -92,10 +92,10 @@ class Run:
 def test_up_serves_the_dashboard_too(tmp_path, monkeypatch):
     monkeypatch.setattr(local.LocalRun, "start", lambda *_, **__: Run(tmp_path))
     monkeypatch.setattr(stopping.signal, "signal", lambda *_: None)
-    done = CliRunner().invoke(app, ["local", "up", "--dashboard"])
-    found = ADDRESS.search(done.stderr)
+    completed = CliRunner().invoke(app, ["local", "up", "--dashboard"])
+    found = ADDRESS.search(completed.stderr)
 
-    assert done.exit_code == 0, done.stderr
-    assert done.stdout == f"{Run.url}\n"
+    assert completed.exit_code == 0, completed.stderr
+    assert completed.stdout == f"{Run.url}\n"
     assert found is not None
     assert facts(found[0]) == {"name": "local run", "api": Run.url, "allowWrites": False, "hasEvents": True}

@@ -62,18 +62,18 @@ def test_a_worker_that_ctrl_c_stops_says_how_to_go_on(fanin, monkeypatch):
     monkeypatch.setattr(work, "handler_of", lambda _: print)
     monkeypatch.setattr(Fanin, "work", lambda *_, **__: WorkSummary(1, 0, 0, 0, 0, interrupted=True))
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    done = fanin("work", "app:handler", "--queue", "work")
+    completed = fanin("work", "app:handler", "--queue", "work")
 
-    assert (done.code, done.out) == (ExitCode.INTERRUPTED, "")
-    assert done.err == "interrupted; what was not done is in the queue; run it again to go on\n"
+    assert (completed.code, completed.out) == (ExitCode.INTERRUPTED, "")
+    assert completed.err == "interrupted; what was not done is in the queue; run it again to go on\n"
 
 
 def test_an_open_without_an_answer_names_the_key_to_repeat_it_with(fanin, served):
     served.faults.append(refusal(501))
-    done = fanin("open", "k", "--idempotency-key", "one")
+    completed = fanin("open", "k", "--idempotency-key", "one")
 
-    assert done.code == ExitCode.UNANSWERED
-    assert done.err.endswith("the detail; it may have been done: repeat it with --idempotency-key one\n")
+    assert completed.code == ExitCode.UNANSWERED
+    assert completed.err.endswith("the detail; it may have been done: repeat it with --idempotency-key one\n")
 
 
 def test_a_sentence_that_quotes_the_api_controls_no_terminal(fanin, served):
@@ -101,10 +101,10 @@ NO_TEXT = "\udcff"
     ids=str,
 )
 def test_what_no_request_can_carry_is_a_usage_error(process, arguments, stdin):
-    done = process(*arguments, stdin=stdin)
+    completed = process(*arguments, stdin=stdin)
 
-    assert (done.code, done.out) == (ExitCode.USAGE, "")
-    assert "Traceback" not in done.err
+    assert (completed.code, completed.out) == (ExitCode.USAGE, "")
+    assert "Traceback" not in completed.err
 
 
 def test_counts_are_printed_of_what_was_acked_before_an_error(fanin, served):
@@ -119,9 +119,9 @@ def test_counts_are_printed_of_what_was_acked_before_an_error(fanin, served):
         return refusal(501) if len(seen) == 2 else real(method, target, headers, body)
 
     served.answer = second_is_lost
-    done = fanin("ack", "-", stdin=every_second)
+    completed = fanin("ack", "-", stdin=every_second)
 
-    assert (done.code, done.lines) == (ExitCode.UNANSWERED, ["accepted\t1000"])
+    assert (completed.code, completed.lines) == (ExitCode.UNANSWERED, ["accepted\t1000"])
     assert len(set(seen)) == 2
 
 
@@ -148,9 +148,9 @@ def test_a_handler_that_cannot_work_is_an_invalid_command_line(
     monkeypatch.setattr("sys.path", [*sys.path])
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
 
-    done = fanin("work", *arguments, "--queue", "http://127.0.0.1:1/work")
+    completed = fanin("work", *arguments, "--queue", "http://127.0.0.1:1/work")
 
-    assert (done.code, sentence in done.err) == (ExitCode.USAGE, True)
+    assert (completed.code, sentence in completed.err) == (ExitCode.USAGE, True)
 
 
 def test_an_app_that_lacks_a_package_is_named_with_the_python_that_loads_it(tmp_path, monkeypatch, capsys):

@@ -48,34 +48,34 @@ def command(
     [["--help"], ["local", "--help"], ["local", "list"], ["local", "env"], ["local", "down"]],
 )
 def test_what_starts_nothing_loads_no_aws_library_and_no_emulator(arguments, tmp_path):
-    done = command(*arguments, tmp=tmp_path)
-    loaded = set(done.stdout.rpartition("LOADED ")[2].split())
+    completed = command(*arguments, tmp=tmp_path)
+    loaded = set(completed.stdout.rpartition("LOADED ")[2].split())
 
     assert "typer" in loaded
     assert not loaded & NOT_NEEDED
 
 
 def test_without_the_extra_the_command_names_it():
-    done = command("--help", before=MISSING % (["typer"],))
+    completed = command("--help", before=MISSING % (["typer"],))
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "fanin needs typer: pip install 'fanin[cli]'\n"
+    assert (completed.returncode, completed.stdout) == (1, "")
+    assert completed.stderr == "fanin needs typer: pip install 'fanin[cli]'\n"
 
 
 def test_without_the_emulator_a_local_run_names_all_that_is_missing(tmp_path):
     missing = ["ministack", "aws_cdk", "uv"]
 
-    done = command("local", "up", "--port", "0", before=MISSING % (missing,), tmp=tmp_path)
+    completed = command("local", "up", "--port", "0", before=MISSING % (missing,), tmp=tmp_path)
 
-    assert done.returncode == 1
-    assert done.stderr.startswith("the local run needs ministack, aws-cdk-lib, uv; install them by: ")
+    assert completed.returncode == 1
+    assert completed.stderr.startswith("the local run needs ministack, aws-cdk-lib, uv; install them by: ")
 
 
 def test_the_version_needs_nothing_but_the_standard_library(tmp_path):
-    done = command("--version", tmp=tmp_path)
-    loaded = set(done.stdout.rpartition("LOADED ")[2].split())
+    completed = command("--version", tmp=tmp_path)
+    loaded = set(completed.stdout.rpartition("LOADED ")[2].split())
 
-    assert done.stdout.startswith("fanin 0.")
+    assert completed.stdout.startswith("fanin 0.")
     assert not loaded & {*NOT_NEEDED, "typer", "rich", "click"}
     assert len(loaded) < 120, sorted(loaded)
 
@@ -91,8 +91,8 @@ def test_a_verb_is_in_the_table_from_which_its_module_is_loaded():
 def test_a_verb_loads_the_modules_of_its_own_alone(tmp_path):
     asking = LISTED.replace('.split(".")[0]', "") + "import fanin.client.transports.http\n"
 
-    done = command("status", "--help", before=asking, tmp=tmp_path)
-    loaded = set(done.stdout.rpartition("LOADED ")[2].split())
+    completed = command("status", "--help", before=asking, tmp=tmp_path)
+    loaded = set(completed.stdout.rpartition("LOADED ")[2].split())
 
     assert "fanin.cli.batches.looking" in loaded
     assert not NOT_OF_STATUS & loaded

@@ -25,8 +25,8 @@ def in_process(fanin, monkeypatch) -> None:
     """The verbs of tools run in this process, not each in one of its own."""
 
     async def output(arguments):
-        done = fanin(*arguments)
-        return done.code, done.out, done.err
+        completed = fanin(*arguments)
+        return completed.code, completed.out, completed.err
 
     monkeypatch.setattr(mcp, "_output", output)
 
@@ -118,7 +118,7 @@ def test_an_argument_has_the_name_of_its_option(fanin, use):
 
 @pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
-    ("name", "given", "said"),
+    ("name", "given", "expected"),
     [
         ("status", {"bach": "a"}, "status takes batch, cost, not 'bach'"),
         ("status", {}, "status needs batch"),
@@ -128,13 +128,13 @@ def test_an_argument_has_the_name_of_its_option(fanin, use):
         ("sudo", {}, "there is no tool 'sudo'"),
     ],
 )
-def test_a_call_that_is_wrong_is_an_error_that_says_so(use, name, given, said):
+def test_a_call_that_is_wrong_is_an_error_that_says_so(use, name, given, expected):
     async def calls(client: Client) -> Any:
         return await call(client, name, **given)
 
     failed, text = use(calls)
     assert failed
-    assert said in text
+    assert expected in text
 
 
 def test_a_long_answer_is_cut_between_lines_and_says_so(fanin, use, monkeypatch):

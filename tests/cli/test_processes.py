@@ -30,10 +30,10 @@ def fits(document: Mapping[str, Any], schema: str) -> bool:
 
 def test_the_json_of_each_verb_is_that_of_the_api(fanin, process):
     def one(schema, *arguments, stdin=None, run=fanin):
-        done = run(*arguments, "--json", stdin=stdin)
-        assert done.code == ExitCode.DONE, done.err
-        assert all(fits(document, schema) for document in done.documents), done.out
-        return done.documents[0]
+        completed = run(*arguments, "--json", stdin=stdin)
+        assert completed.code == ExitCode.SUCCESS, completed.err
+        assert all(fits(document, schema) for document in completed.documents), completed.out
+        return completed.documents[0]
 
     key = "a key of some length, which does not fit into forty columns"
     batch = one("OpenedBatch", "open", key, run=process)["batchId"]
@@ -55,24 +55,24 @@ def test_items_go_from_one_process_to_another(fanin, served, tmp_path):
     for arguments in (("open", "hello"), ("add", "hello", "10000"), ("close", "hello")):
         fanin(*arguments).ok()
     pipe = f"{' '.join(command('outstanding', 'hello'))} | {' '.join(command('ack', '-'))}"
-    done = subprocess.run(
+    completed = subprocess.run(
         ["sh", "-c", pipe], env=variables(served.url, tmp_path), capture_output=True, text=True, check=True
     )
 
-    assert done.stdout == "accepted\t10000\n"
-    assert done.stderr.splitlines()[1:] == ["complete: hello (succeeded)"]
+    assert completed.stdout == "accepted\t10000\n"
+    assert completed.stderr.splitlines()[1:] == ["complete: hello (succeeded)"]
 
 
 def test_a_reader_that_stops_ends_the_command_without_a_message(fanin, served, tmp_path):
     fanin("open", "k").ok()
     fanin("add", "k", "20000").ok()
     pipe = f"{' '.join(command('outstanding', 'k', '--ids'))} | head -1"
-    done = subprocess.run(
+    completed = subprocess.run(
         ["sh", "-c", pipe], env=variables(served.url, tmp_path), capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.endswith(":0\n")
-    assert done.stderr == ""
+    assert completed.stdout.endswith(":0\n")
+    assert completed.stderr == ""
 
 
 def test_a_run_with_closed_streams_does_its_work(fanin, served, tmp_path):
@@ -95,7 +95,7 @@ def test_cancel_asks_on_a_terminal(fanin, served, tmp_path, answer, state):
         shown += os.read(ours, 1_000).decode()
     os.write(ours, f"{answer}\n".encode())
 
-    assert running.wait(60) == (ExitCode.DONE if answer == "y" else ExitCode.REFUSED)
+    assert running.wait(60) == (ExitCode.SUCCESS if answer == "y" else ExitCode.REFUSED)
     assert f"Cancel k ({batch}), OPEN, 0 items, at {served.url.partition('//')[2]}?" in shown
     assert f"state\t{state}" in fanin("status", "k").ok().lines
     os.close(ours)
@@ -139,7 +139,7 @@ main.main()
 
 
 def test_ctrl_c_while_the_command_is_loaded_shows_no_traceback(served, tmp_path):
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", LOADING],
         env=variables(served.url, tmp_path),
         capture_output=True,
@@ -147,15 +147,15 @@ def test_ctrl_c_while_the_command_is_loaded_shows_no_traceback(served, tmp_path)
         check=False,
     )
 
-    assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "interrupted; run it again\n")
+    assert (completed.returncode, completed.stderr) == (ExitCode.INTERRUPTED, "interrupted; run it again\n")
 
 
 def test_a_completion_that_cannot_be_installed_is_a_sentence(process):
-    done = process("--install-completion", "bash", HOME="/proc/nowhere", SHELL="/bin/bash")
+    completed = process("--install-completion", "bash", HOME="/proc/nowhere", SHELL="/bin/bash")
 
-    assert (done.code, done.out) == (ExitCode.REFUSED, "")
-    assert done.err.startswith("/proc/nowhere")
-    assert len(done.err.splitlines()) == 1
+    assert (completed.code, completed.out) == (ExitCode.REFUSED, "")
+    assert completed.err.startswith("/proc/nowhere")
+    assert len(completed.err.splitlines()) == 1
 
 
 def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process):
@@ -163,9 +163,9 @@ def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process)
     for key in ("catalog-7", "catalog-8", "catalog-8", "catalog-9", "mailing", *unquoted):
         fanin("open", key, "--again").ok()
     fanin("cancel", "catalog-9", "--yes").ok()
-    done = completed(process, "fanin status ca")
+    proposed = completed(process, "fanin status ca")
 
-    assert (sorted(done.lines), done.err) == (["catalog-7", "catalog-8"], "")
+    assert (sorted(proposed.lines), proposed.err) == (["catalog-7", "catalog-8"], "")
 
 
 def test_without_an_answer_in_a_second_there_is_no_completion_and_no_message(process, served):

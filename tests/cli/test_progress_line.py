@@ -31,47 +31,47 @@ STATUS = Status(
 )
 
 
-def status(done, total, failed=0, **more):
-    return replace(STATUS, acked=done, estimate=done, upper_bound=done, total=total, failed=failed, **more)
+def status(acked, total, failed=0, **more):
+    return replace(STATUS, acked=acked, estimate=acked, upper_bound=acked, total=total, failed=failed, **more)
 
 
 @given(st.lists(st.tuples(st.floats(0.25, 40), st.integers(0, 10**9)), min_size=2, max_size=40))
 def test_the_rate_is_that_of_a_window_of_about_30_seconds_and_never_below_zero(steps):
-    rate, at, done, seen = Rate(), 0.0, 0, []
+    rate, at, acked, seen = Rate(), 0.0, 0, []
     for pause, more in steps:
-        at, done = at + pause, done + more
-        rate.see(at, done)
-        seen.append((at, done))
+        at, acked = at + pause, acked + more
+        rate.see(at, acked)
+        seen.append((at, acked))
     start = max((each for each in seen[:-1] if each[0] <= at - 30), default=seen[0])
-    expected = (done - start[1]) / (at - start[0]) if at - start[0] >= 1 else None
+    expected = (acked - start[1]) / (at - start[0]) if at - start[0] >= 1 else None
 
     assert rate.a_second == expected
 
 
 @pytest.mark.parametrize(
-    ("done", "rate", "is_final", "left"),
+    ("acked", "rate", "is_final", "seconds"),
     [(0, 10, True, 100), (900, 10, True, 10), (1000, 10, True, 0), (0, 0, True, None), (0, None, True, None),
      (0, 10, False, None)],
 )  # fmt: skip
-def test_no_time_is_left_to_say_while_the_batch_is_open_or_stands_still(done, rate, is_final, left):
-    assert seconds_left(1000, done, rate, is_final) == left
+def test_no_time_is_left_to_say_while_the_batch_is_open_or_stands_still(acked, rate, is_final, seconds):
+    assert seconds_left(1000, acked, rate, is_final) == seconds
 
 
 @given(st.integers(0, 10**9), st.integers(1, 10**9), st.integers(0, 10**9), st.integers(2, 60), st.booleans())
 def test_the_bar_is_empty_only_at_nothing_full_only_at_all_and_shows_every_failure(
-    done, total, failed, width, exact
+    acked, total, failed, width, exact
 ):
-    done = min(done, total)
-    failed = min(done, failed)
-    drawn = bar(status(done, total, failed, exact=exact), width)
+    acked = min(acked, total)
+    failed = min(acked, failed)
+    drawn = bar(status(acked, total, failed, exact=exact), width)
 
     assert len(drawn) == width
     assert drawn == "".join(sorted(drawn, key=[ACKED, FAILED, OUTSTANDING].index))
-    assert (drawn == OUTSTANDING * width) == (done == 0)
-    assert (OUTSTANDING not in drawn) == (done == total and exact)
+    assert (drawn == OUTSTANDING * width) == (acked == 0)
+    assert (OUTSTANDING not in drawn) == (acked == total and exact)
     assert (FAILED in drawn) == (failed > 0)
-    if failed == 0 or (0 < failed < done and width - drawn.count(OUTSTANDING) > 1):
-        assert (ACKED in drawn) == (done > 0)
+    if failed == 0 or (0 < failed < acked and width - drawn.count(OUTSTANDING) > 1):
+        assert (ACKED in drawn) == (acked > 0)
 
 
 @pytest.mark.parametrize("key", ["漢字" * 20, "🎉" * 40, "e\u0301" * 30, "of an old row\x1b[2J" * 5])

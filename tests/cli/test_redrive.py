@@ -11,7 +11,7 @@ from moto import mock_aws
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.cli.terminal.exits import ExitCode
-from fanin.dead_letter_redrive import redrive
+from fanin.dead_letter_queue_redrive import redrive
 from tests.cli.serving import refusal
 from tests.contract import moto_clients
 
@@ -52,15 +52,15 @@ def depth(sqs, name):
     return int(facts["ApproximateNumberOfMessages"])
 
 
-LEFT = ["left\tits batch has ended\t1", "left\tnames no item\t1"]
+NOT_MOVED = ["left\tits batch has ended\t1", "left\tnames no item\t1"]
 
 
 def test_messages_of_ended_batches_stay_and_the_reasons_are_counted(fanin, sqs, dead, served):
-    done = fanin("redrive", "dead").ok()
+    completed = fanin("redrive", "dead").ok()
 
-    assert done.lines[0] == "moved\t\t2"
-    assert sorted(done.lines[1:]) == LEFT
-    assert done.err == f"redrive at {served.url.partition('//')[2]}\n"
+    assert completed.lines[0] == "moved\t\t2"
+    assert sorted(completed.lines[1:]) == NOT_MOVED
+    assert completed.err == f"redrive at {served.url.partition('//')[2]}\n"
     assert (depth(sqs, "dead"), depth(sqs, "work")) == (2, 2)
 
 
@@ -68,9 +68,9 @@ def test_a_dry_run_prints_what_would_be_moved_and_moves_nothing(fanin, sqs, dead
     lines = fanin("redrive", "dead", "--dry-run").ok().lines
     (found,) = fanin("redrive", "dead", "--dry-run", "--json").ok().documents
 
-    assert (lines[0], sorted(lines[1:])) == ("would move\t\t2", LEFT)
-    left = {"ended": 1, "noItem": 1}
-    assert found == {"wouldMove": 2, "left": left, "unseen": 0, "copies": 0, "dryRun": True}
+    assert (lines[0], sorted(lines[1:])) == ("would move\t\t2", NOT_MOVED)
+    not_moved = {"ended": 1, "noItem": 1}
+    assert found == {"wouldMove": 2, "left": not_moved, "unseen": 0, "copies": 0, "dryRun": True}
     assert (depth(sqs, "dead"), depth(sqs, "work")) == (4, 0)
 
 

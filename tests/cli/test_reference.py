@@ -33,8 +33,8 @@ def test_what_several_verbs_have_is_described_above_them():
 
 
 def test_a_wrong_state_is_named_without_the_name_of_an_exception(fanin):
-    done = fanin("list", "--state", "open")
+    completed = fanin("list", "--state", "open")
 
-    assert done.code == 2
-    assert "'open' is not one of 'OPEN'" in done.err
-    assert "Value error" not in done.err
+    assert completed.code == 2
+    assert "'open' is not one of 'OPEN'" in completed.err
+    assert "Value error" not in completed.err

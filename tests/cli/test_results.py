@@ -68,14 +68,14 @@ def test_before_the_first_result_there_is_nothing_to_go_on_with(monkeypatch):
     ],
 )
 def test_after_takes_one_item(fanin, after, sentence):
-    done = fanin("results", BATCH, "--after", after)
+    completed = fanin("results", BATCH, "--after", after)
 
-    assert (done.code, sentence in done.err) == (ExitCode.USAGE, True)
+    assert (completed.code, sentence in completed.err) == (ExitCode.USAGE, True)
 
 
 def test_a_live_batch_and_one_that_keeps_none_are_refused(fanin):
     fanin("open", "plain").ok()
-    done = fanin("results", "plain")
+    completed = fanin("results", "plain")
 
-    assert (done.code, done.out) == (ExitCode.REFUSED, "")
-    assert "keeps no results" in done.err
+    assert (completed.code, completed.out) == (ExitCode.REFUSED, "")
+    assert "keeps no results" in completed.err

@@ -81,13 +81,13 @@ def test_neighbours_are_one_request_and_scattered_items_a_thousand_each(fanin, s
     assert fanin("ack", "-", stdin="\n".join(ids.lines[:1_500])).ok().lines == ["accepted\t1500"]
     assert served.posts("/v1/acks") == 1
 
-    done = fanin("ack", "-", stdin="\n".join(ids.lines[1_500::2])).ok()
-    assert done.lines == ["accepted\t1050"]
+    completed = fanin("ack", "-", stdin="\n".join(ids.lines[1_500::2])).ok()
+    assert completed.lines == ["accepted\t1050"]
     assert served.posts("/v1/acks") == 3
 
-    left = fanin("outstanding", "k").ok()
-    assert len(left.lines) == 1_050
-    assert fanin("fail", "-", stdin=left.out).ok().lines == ["accepted\t1050"]
+    outstanding = fanin("outstanding", "k").ok()
+    assert len(outstanding.lines) == 1_050
+    assert fanin("fail", "-", stdin=outstanding.out).ok().lines == ["accepted\t1050"]
     assert "failed\t1050" in fanin("status", "k").ok().lines
 
 
@@ -126,7 +126,7 @@ def test_an_item_is_of_an_id_or_a_user_key_with_any_characters(text, parts):
 
 def test_neighbours_are_one_range_within_their_group_alone():
     small = str(GroupId.make(b"salt", BATCH, 0, 5))
-    plain = str(UUID(int=7))
+    batch_id = str(UUID(int=7))
 
     def ends(group, *pairs):
         return [
@@ -136,7 +136,7 @@ def test_neighbours_are_one_range_within_their_group_alone():
 
     assert ends(GROUP, (0, 4), (5, 5), (7, 8), (8, 9)) == [(0, 5), (7, 8), (8, 9)]
     assert ends(small, (3, 4), (5, 6)) == [(3, 4), (5, 6)]
-    assert ends(plain, (3, 4), (5, 6)) == [(3, 4), (5, 6)]
+    assert ends(batch_id, (3, 4), (5, 6)) == [(3, 4), (5, 6)]
     assert list(joined((), ItemRange.joined)) == []
 
 

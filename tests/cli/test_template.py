@@ -28,8 +28,8 @@ def ran(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        done = CliRunner().invoke(app, ["template", *arguments], prog_name="fanin")
-        return done.exit_code, done.stdout, done.stderr
+        completed = CliRunner().invoke(app, ["template", *arguments], prog_name="fanin")
+        return completed.exit_code, completed.stdout, completed.stderr
 
     return run, given
 

@@ -27,11 +27,11 @@ def opened(fanin, key, count=0):
 def test_the_first_ten_minutes(fanin):
     batch_id, items = opened(fanin, "hello", 10_000)
     closed = fanin("close", "hello").ok()
-    left = fanin("outstanding", "hello").ok()
-    acked = fanin("ack", "-", stdin=left.out).ok()
+    outstanding = fanin("outstanding", "hello").ok()
+    acked = fanin("ack", "-", stdin=outstanding.out).ok()
 
     assert str(UUID(batch_id)) == batch_id
-    assert items == left.out.strip() == f"{items.rpartition(':')[0]}:0-9999"
+    assert items == outstanding.out.strip() == f"{items.rpartition(':')[0]}:0-9999"
     assert (closed.out, acked.out) == ("CLOSED\n", "accepted\t10000\n")
     assert "complete: hello (succeeded)" in acked.err
     assert "result\tsucceeded" in fanin("status", "hello").ok().lines
@@ -48,10 +48,10 @@ def test_ids_are_printed_and_taken_one_a_line(fanin):
     batch_id, _ = opened(fanin, "k")
     ids = fanin("add", "k", "3", "--ids").ok().lines
     assert fanin("outstanding", "k", "--ids").ok().lines == ids
-    done = fanin("ack", ids[1], "-", stdin=f"\n{ids[0]}\n  {ids[0]} \n").ok()
+    completed = fanin("ack", ids[1], "-", stdin=f"\n{ids[0]}\n  {ids[0]} \n").ok()
 
     assert [item.rpartition(":")[2] for item in ids] == ["0", "1", "2"]
-    assert done.lines == ["accepted\t2", "duplicate\t1"]
+    assert completed.lines == ["accepted\t2", "duplicate\t1"]
     assert fanin("outstanding", batch_id).ok().lines == [ids[2]]
 
 
@@ -72,18 +72,18 @@ def test_failures_are_ranges_ids_and_reasons(fanin):
 def test_an_item_that_cannot_be_acked_is_1_and_the_others_are_acked(fanin):
     _, items = opened(fanin, "k", 5)
     prefix = items.rpartition(":")[0]
-    done = fanin("ack", f"{prefix}:4", f"{prefix}:5-6")
+    completed = fanin("ack", f"{prefix}:4", f"{prefix}:5-6")
 
-    assert (done.code, done.lines) == (ExitCode.REFUSED, ["accepted\t1", "out_of_range\t2"])
-    assert done.err.splitlines()[-1].startswith("not all items were acked: 2 out_of_range")
+    assert (completed.code, completed.lines) == (ExitCode.REFUSED, ["accepted\t1", "out_of_range\t2"])
+    assert completed.err.splitlines()[-1].startswith("not all items were acked: 2 out_of_range")
 
 
 def test_what_stands_before_a_line_that_is_no_item_is_acked(fanin):
     _, items = opened(fanin, "k", 5)
-    done = fanin("ack", "-", stdin=f"{items}\nnonsense\n")
+    completed = fanin("ack", "-", stdin=f"{items}\nnonsense\n")
 
-    assert (done.code, done.lines) == (ExitCode.USAGE, ["accepted\t5"])
-    assert "line 2: 'nonsense' is no item" in done.err
+    assert (completed.code, completed.lines) == (ExitCode.USAGE, ["accepted\t5"])
+    assert "line 2: 'nonsense' is no item" in completed.err
 
 
 def test_a_list_has_the_newest_first_by_key_state_and_label(fanin):
@@ -122,9 +122,9 @@ def test_a_task_token_comes_from_a_file_or_standard_input_and_goes_to_no_answer(
     file = tmp_path / "token"
     file.write_text("the-token\n")
     for place, stdin in ((str(file), None), ("-", "the-token\n")):
-        done = fanin("open", "--deadline", "1h", "--task-token-file", place, "--json", stdin=stdin).ok()
+        completed = fanin("open", "--deadline", "1h", "--task-token-file", place, "--json", stdin=stdin).ok()
 
-        assert "the-token" not in done.out + done.err
+        assert "the-token" not in completed.out + completed.err
 
 
 def test_an_open_that_is_interrupted_names_the_key_to_repeat_it_with(fanin, served, monkeypatch):
@@ -132,10 +132,10 @@ def test_an_open_that_is_interrupted_names_the_key_to_repeat_it_with(fanin, serv
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Api, "post", interrupted)
-    done = fanin("open", "k")
+    completed = fanin("open", "k")
 
-    assert done.code == ExitCode.INTERRUPTED
-    assert "interrupted; it may have been done: repeat it with --idempotency-key " in done.err
+    assert completed.code == ExitCode.INTERRUPTED
+    assert "interrupted; it may have been done: repeat it with --idempotency-key " in completed.err
 
 
 def test_open_and_add_are_repeated_under_their_key(fanin, served):
@@ -172,13 +172,13 @@ def test_cancel_needs_yes_without_a_terminal(fanin):
 
 
 def test_cancel_of_a_batch_that_has_ended_otherwise_is_refused_and_of_a_cancelled_one_is_done(fanin):
-    done, _ = opened(fanin, "done", 1)
-    fanin("close", done).ok()
-    fanin("ack", "-", stdin=fanin("outstanding", done).out).ok()
-    refused = fanin("cancel", done, "--yes")
+    completed, _ = opened(fanin, "done", 1)
+    fanin("close", completed).ok()
+    fanin("ack", "-", stdin=fanin("outstanding", completed).out).ok()
+    refused = fanin("cancel", completed, "--yes")
 
     assert (refused.code, refused.out) == (ExitCode.REFUSED, "")
-    assert refused.err.endswith(f"batch {done} is COMPLETE (succeeded); it was not cancelled\n")
+    assert refused.err.endswith(f"batch {completed} is COMPLETE (succeeded); it was not cancelled\n")
 
     live, _ = opened(fanin, "live")
     for _ in range(2):
@@ -236,8 +236,8 @@ def test_a_publication_by_the_stack_shows_its_rows_and_bytes(fanin, memory, monk
     batch_id, _ = opened(fanin, "catalog-7", 3)
     (batch,) = memory.batches.values()
     position = Position(size=400, read=100, rows=3, parts=1, etag="e")
-    made = SimpleNamespace(get=lambda _tenant, name: {batch_id: (batch, position)}[name])
-    monkeypatch.setattr(s3_publications, "publications", lambda: made)
+    publications = SimpleNamespace(get=lambda _tenant, name: {batch_id: (batch, position)}[name])
+    monkeypatch.setattr(s3_publications, "publications", lambda: publications)
     shown = fanin("publication", "catalog-7").ok().lines
     (found,) = fanin("publication", "catalog-7", "--json").ok().documents
 
@@ -306,11 +306,11 @@ def test_a_user_key_that_is_not_in_the_list_yet_is_looked_for_again(fanin, serve
     ids=" ".join,
 )
 def test_a_command_line_that_is_wrong_is_2_and_sends_nothing(fanin, served, arguments):
-    done = fanin(*arguments)
+    completed = fanin(*arguments)
 
-    assert (done.code, done.out) == (ExitCode.USAGE, "")
-    assert done.err
-    assert "Traceback" not in done.err
+    assert (completed.code, completed.out) == (ExitCode.USAGE, "")
+    assert completed.err
+    assert "Traceback" not in completed.err
     assert served.asked == []
 
 

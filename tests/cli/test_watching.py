@@ -77,11 +77,11 @@ def test_a_wait_names_functions_that_fail_and_dead_letter_queues_that_hold_messa
     sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName=deleted)["QueueUrl"])
     sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=dead)["QueueUrl"], MessageBody="a")
     clock.then = lambda: fanin("ack", f"{prefix}:0-39") if clock.now > 2 * LOOK_SECONDS else None
-    done = fanin("wait", "k").ok()
+    completed = fanin("wait", "k").ok()
 
     command = f"fanin redrive {dead} --batch {batch_id} --dry-run"
-    assert done.out == ""
-    assert done.err.splitlines() == [
+    assert completed.out == ""
+    assert completed.err.splitlines() == [
         "app:handler fails: it raised KeyError: 'picture'",
         f"the dead-letter queue {dead} holds 1 message; see: {command}",
     ]
@@ -113,10 +113,10 @@ def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_th
         client.ack([f"{prefix}:{index}" for index in range(min(40, second))])
 
     clock.then = work
-    done = fanin("watch", "k")
-    lines = [line.split("\t") for line in done.lines]
+    completed = fanin("watch", "k")
+    lines = [line.split("\t") for line in completed.lines]
 
-    assert done.code == 0
+    assert completed.code == 0
     assert {tuple(line[:2]) for line in lines} == {("k", "OPEN"), ("k", "CLOSED"), ("k", "succeeded")}
     assert 4 <= len(lines) <= 4 + clock.now / 10
     assert lines[0] == ["k", "OPEN", "0", "40", "0", "", ""]
@@ -124,6 +124,8 @@ def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_th
     rates = [float(line[5]) for line in lines[1:-1]]
     assert all(0.5 < rate < 1.5 for rate in rates)
     assert all((line[6] == "") == (line[1] == "OPEN") for line in lines[1:-1])
+    asked = client._transport.administer("GET", f"/v1/batches/{batch_of(fanin, 'new')[0]}", {}, dict)
+    assert all(0 <= pause - asked["retryAfterSeconds"] <= 0.2 for pause in clock.pauses)
 
 
 @pytest.mark.parametrize(
@@ -138,17 +140,17 @@ def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_th
 def test_the_exit_code_is_0_only_for_a_success(fanin, verb, end, result, code):
     batch_id, prefix = batch_of(fanin, count=3)
     fanin(*(f"{prefix}:0-2" if each == "ITEMS" else each for each in end)).ok()
-    done = fanin(verb, "k")
+    completed = fanin(verb, "k")
     document = fanin(verb, batch_id, "--json")
 
-    assert (done.code, document.code) == (code, code)
+    assert (completed.code, document.code) == (code, code)
     assert [each["result"] for each in document.documents] == [result]
     checked("GET", f"/v1/batches/{batch_id}", 200, JSON, document.out)
     if verb == "watch":
-        assert done.lines[0].split("\t")[:2] == ["k", result]
+        assert completed.lines[0].split("\t")[:2] == ["k", result]
     else:
-        assert done.out == ""
-        assert done.err == ("" if code == 0 else f"1 of 1 batches did not succeed: k ({result})\n")
+        assert completed.out == ""
+        assert completed.err == ("" if code == 0 else f"1 of 1 batches did not succeed: k ({result})\n")
 
 
 @pytest.mark.parametrize("verb", ["watch", "wait"])
@@ -163,9 +165,9 @@ def test_the_reason_of_a_batch_that_was_cancelled_is_printed(fanin, verb):
 def test_a_batch_of_which_enough_has_succeeded_is_a_success(fanin, verb):
     fanin("open", "k", "--min-succeeded", "1").ok()
     fanin("ack", fanin("add", "k", "2").ok().lines[0]).ok()
-    done = fanin(verb, "k", "--json").ok()
+    completed = fanin(verb, "k", "--json").ok()
 
-    assert [each["result"] for each in done.documents] == ["enough"]
+    assert [each["result"] for each in completed.documents] == ["enough"]
 
 
 def test_a_wait_takes_several_batches_prints_nothing_and_names_those_that_failed(fanin, clock, served):
@@ -181,10 +183,10 @@ def test_a_wait_takes_several_batches_prints_nothing_and_names_those_that_failed
         ]
     )
     clock.then = partial(do_next, ends)
-    done = fanin("wait", "a", "b", "c")
+    completed = fanin("wait", "a", "b", "c")
 
-    assert (done.code, done.out) == (ExitCode.REFUSED, "")
-    assert done.err == "2 of 3 batches did not succeed: a (cancelled), c (cancelled)\n"
+    assert (completed.code, completed.out) == (ExitCode.REFUSED, "")
+    assert completed.err == "2 of 3 batches did not succeed: a (cancelled), c (cancelled)\n"
 
 
 def test_the_timeout_of_a_wait_is_that_of_all_batches_together(fanin, clock, served):
@@ -192,10 +194,10 @@ def test_the_timeout_of_a_wait_is_that_of_all_batches_together(fanin, clock, ser
     first, _ = batch_of(fanin, "a", 1)
     batch_of(fanin, "b", 1)
     clock.then = lambda: clock.now >= 50 and client.cancel(first)
-    done = fanin("wait", "a", "b", "--timeout", "1m30s")
+    completed = fanin("wait", "a", "b", "--timeout", "1m30s")
 
-    assert done.code == ExitCode.TIMED_OUT
-    assert done.err == "batch b has not ended within 90 s\n"
+    assert completed.code == ExitCode.TIMED_OUT
+    assert completed.err == "batch b has not ended within 90 s\n"
     assert clock.now == pytest.approx(90)
 
 

@@ -40,8 +40,8 @@ def stack(monkeypatch):
     for name, outputs in (("dev", [dev]), ("nope", None), ("bare", [{**dev, "OutputKey": "Other"}])):
         asked = {"StackName": f"Fanin-{name}"}
         if outputs is None:
-            said = "Stack with id Fanin-nope does not exist"
-            stubber.add_client_error("describe_stacks", "ValidationError", said, expected_params=asked)
+            message = "Stack with id Fanin-nope does not exist"
+            stubber.add_client_error("describe_stacks", "ValidationError", message, expected_params=asked)
         else:
             stubber.add_response(
                 "describe_stacks", {"Stacks": [{**asked, **common, "Outputs": outputs}]}, asked
@@ -78,8 +78,8 @@ def test_the_url_goes_before_the_variable_and_that_before_the_local_run(runs, mo
 def test_a_url_of_no_api_is_a_usage_error_that_says_where_it_came_from(fanin, monkeypatch, url, meant):
     text = f"is {url!r}, not https://host or https://host/stage{meant}\n"
     for verb in ("where", "list"):
-        done = fanin(verb, "--url", url)
-        assert (done.code, done.out, done.err) == (ExitCode.USAGE, "", f"--url {text}")
+        completed = fanin(verb, "--url", url)
+        assert (completed.code, completed.out, completed.err) == (ExitCode.USAGE, "", f"--url {text}")
 
     monkeypatch.setenv("FANIN_URL", url)
     assert fanin("where").err == f"FANIN_URL {text}"

@@ -132,7 +132,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
 @pytest.fixture
 def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
     """A tracker in memory, of four items a page; the handlers use it too."""
-    made = Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0), pause=lambda _: None)
+    tracker = Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0), pause=lambda _: None)
     for name in ("FANIN_BATCHES_TABLE", "FANIN_PAGES_TABLE"):
         monkeypatch.setenv(name, "unused")
     monkeypatch.setenv("FANIN_TENANT", TENANT)
@@ -140,8 +140,8 @@ def tracker(monkeypatch: pytest.MonkeyPatch) -> Tracker:
     monkeypatch.setenv("FANIN_SETTINGS", "{}")
     tracking.settings.cache_clear()
     deployed.settings_file.cache_clear()
-    monkeypatch.setattr(tracking, "tracker", lambda: made)
-    return made
+    monkeypatch.setattr(tracking, "tracker", lambda: tracker)
+    return tracker
 
 
 @pytest.fixture
@@ -174,8 +174,8 @@ def fanin(request: pytest.FixtureRequest, tracker: Tracker) -> Fanin:
     """The client over each transport."""
     if request.param == "direct":
         return Fanin(DirectTransport(tracker, TENANT))
-    made: Fanin = request.getfixturevalue("over_http")
-    return made
+    client: Fanin = request.getfixturevalue("over_http")
+    return client
 
 
 @pytest.fixture
@@ -204,10 +204,10 @@ class Discarding:
 @pytest.fixture
 def grouper(monkeypatch: pytest.MonkeyPatch, tracker: Tracker) -> Grouper:
     """The group-batcher of the API, in memory."""
-    made = Grouper(World(GroupStore(), Discarding()))
-    monkeypatch.setattr(grouping, "grouper", lambda: made)
-    monkeypatch.setattr(grouping, "registering", lambda: made)
-    return made
+    grouper = Grouper(World(GroupStore(), Discarding()))
+    monkeypatch.setattr(grouping, "grouper", lambda: grouper)
+    monkeypatch.setattr(grouping, "registering", lambda: grouper)
+    return grouper
 
 
 def work_queue(report: Callable[[OutboxEntry], object]) -> HandingQueue:

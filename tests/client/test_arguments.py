@@ -292,10 +292,10 @@ SPANS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("name", SPANS)
 def test_a_time_is_given_in_seconds_or_as_a_timedelta(name):
-    made = SPANS[name]
-    assert made(90) == made(90.0) == made(timedelta(seconds=90))
+    span = SPANS[name]
+    assert span(90) == span(90.0) == span(timedelta(seconds=90))
     for bad in (True, "90", [90], object(), float("nan"), -1, timedelta(seconds=-1), 10**400, 10**5000):
         with pytest.raises(InvalidRequest) as refused:
-            made(bad)
+            span(bad)
         assert name.partition(" ")[0].removesuffix("_after") in str(refused.value)
         assert shown(bad) in str(refused.value)

@@ -10,17 +10,17 @@ from tests.client.received import DELETED, RETURNED, acked, delivered
 
 
 def test_a_block_that_raises_leaves_the_child_open_until_the_last_attempt(fanin, parent, caplog):
-    made = []
+    children = []
 
     def grow(record):
         with fanin.open(parent=record["body"]) as child:
-            made.append(child)
+            children.append(child)
             raise ValueError("no")
 
     assert delivered(fanin, parent.items[0], grow, 1, fail_after=2) == RETURNED
-    assert made[0].status().state == "OPEN"
+    assert children[0].status().state == "OPEN"
     assert delivered(fanin, parent.items[0], grow, 2, fail_after=2) == DELETED
-    assert (made[0].id, made[1].status().state) == (made[1].id, "CANCELLED")
+    assert (children[0].id, children[1].status().state) == (children[1].id, "CANCELLED")
     assert acked(parent) == (1, 1)
 
 

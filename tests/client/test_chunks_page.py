@@ -27,13 +27,13 @@ def test_every_example_is_run():
 
 def test_the_producer_and_the_consumer_of_the_page_work_together(fanin):
     sent, worked, rows = [], [], [{"n": n} for n in range(200)]
-    made = run("producer", fanin=fanin, rows=rows, send=sent.append)
+    produced = run("producer", fanin=fanin, rows=rows, send=sent.append)
     handler = run("consumer", fanin=fanin, work_on=worked.append)["handler"]
 
     assert len(sent) == 4
     assert handler(delivered(*sent), None) == {"batchItemFailures": []}
     assert worked == rows
-    assert made["batch"].status().state is State.COMPLETE
+    assert produced["batch"].status().state is State.COMPLETE
 
 
 def test_a_pointer_is_in_the_message_of_each_item(fanin):

@@ -22,13 +22,13 @@ FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
 
 
 class Context:
-    """Returns the next of the milliseconds *left* at each call."""
+    """Returns the next of the milliseconds *remaining* at each call."""
 
-    def __init__(self, *left):
-        self.left = list(left)
+    def __init__(self, *remaining):
+        self.remaining = list(remaining)
 
     def get_remaining_time_in_millis(self):
-        return self.left.pop(0)
+        return self.remaining.pop(0)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.client.conftest import Service
 from tests.client.received import received
 from tests.pages import ROOT, Block, blocks_of
 
-PAGE = (ROOT / "docs" / "operations.md").read_text()
+PAGE = (ROOT / "docs" / "operations_reference.md").read_text()
 STACKS = [each for each in blocks_of(ROOT / "docs/howto/other_stacks.md") if each.language != "text"]
 
 

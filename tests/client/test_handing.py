@@ -134,4 +134,4 @@ def test_deliveries_in_copies_of_a_context_hand_over_their_own_items(fanin):
             fanin.hand_over()
 
     assert in_threads_of_one_context(fanin, work, *items) == [DELETED] * 4
-    assert [item for left in batch.outstanding() for item in left] == list(items[::3])
+    assert [item for part in batch.outstanding() for item in part] == list(items[::3])

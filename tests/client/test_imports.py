@@ -26,10 +26,10 @@ def added(code: str) -> set[str]:
     """Return the modules that *code* adds to those of a fresh process."""
     listing = f"import sys; before = set(sys.modules)\n{code}\nprint(*(set(sys.modules) - before))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", listing], capture_output=True, text=True, check=True, env=env
     )
-    return set(done.stdout.split())
+    return set(completed.stdout.split())
 
 
 def heavy(names: set[str]) -> set[str]:

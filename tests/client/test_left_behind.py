@@ -41,7 +41,7 @@ def refused(call, *args):
 
 @pytest.mark.parametrize("ask", ["hand_over", "is_over"])
 def test_a_task_that_an_item_left_on_a_kept_runner_has_the_item_of_no_later_item(fanin, batch, ask):
-    later, answers, left = asyncio.Event(), [], []
+    later, answers, tasks = asyncio.Event(), [], []
 
     async def leftover():
         await later.wait()
@@ -49,10 +49,10 @@ def test_a_task_that_an_item_left_on_a_kept_runner_has_the_item_of_no_later_item
 
     async def work(record):
         if record["body"] == batch.items[0]:
-            left.append(asyncio.create_task(leftover()))
+            tasks.append(asyncio.create_task(leftover()))
             return
         later.set()
-        await asyncio.wait(left)
+        await asyncio.wait(tasks)
 
     with asyncio.Runner() as runner:
         handler = fanin.acks(lambda record: runner.run(work(record)))
@@ -362,10 +362,10 @@ def test_results_of_a_process_pool_that_are_not_waited_for_are_not_done(fanin, b
     assert acked(batch) == (0, 0)
 
 
-DONE = [None, [1, 2], {"size": 3}, "text", b"bytes", ("a", {"b": [None]}), range(3), {1, 2}, [[[]]]]
+VALUES = [None, [1, 2], {"size": 3}, "text", b"bytes", ("a", {"b": [None]}), range(3), {1, 2}, [[[]]]]
 
 
-@pytest.mark.parametrize("result", DONE, ids=repr)
+@pytest.mark.parametrize("result", VALUES, ids=repr)
 def test_any_other_result_acks_the_item(fanin, batch, result):
     assert delivered(fanin, batch.items[0], lambda _: result) == DELETED
     assert acked(batch) == (1, 0)
@@ -447,14 +447,14 @@ def test_the_answer_of_another_handler_that_returned_messages_is_no_success(fani
 
 
 def test_of_two_copies_of_a_message_neither_acks_an_item_that_one_hands_over(fanin, batch):
-    item, together, done = batch.items[0], Barrier(2, timeout=20), Event()
+    item, together, handed_over = batch.items[0], Barrier(2, timeout=20), Event()
 
     def work(record):
         together.wait()
         if record["messageId"] == "m0":
             fanin.hand_over()
-            done.set()
-        assert done.wait(20)
+            handed_over.set()
+        assert handed_over.wait(20)
 
     with ThreadPoolExecutor(2) as pool:
         copies = [pool.submit(fanin.acks(work), received(item, message=name), None) for name in ("m0", "m1")]

@@ -39,12 +39,12 @@ class Work:
 
 @pytest.fixture
 def batch(fanin):
-    made = fanin.open()
-    made.items = list(made.add(6))
-    return made
+    opened = fanin.open()
+    opened.items = list(opened.add(6))
+    return opened
 
 
-def left(batch):
+def outstanding_indexes(batch):
     return [item for part in batch.outstanding() for item in part]
 
 
@@ -60,7 +60,7 @@ def test_messages_behind_a_failed_one_of_their_group_return_without_work_and_oth
 
     assert returned(answer) == ["m1", "m3", "m5"]
     assert work.bodies == [a, b, c, e]
-    assert left(batch) == [b, d, f]
+    assert outstanding_indexes(batch) == [b, d, f]
     assert "2 messages return to the queue, behind one of their group" in caplog.text
 
 
@@ -69,8 +69,8 @@ def test_the_message_groups_of_a_standard_queue_have_no_order(fanin, batch):
     event = delivery((a, "x"), (b, "x"), arn=ARN, numbered=False)
 
     assert returned(fanin.acks(Work(a))(event, None)) == ["m0"]
-    assert a in left(batch)
-    assert b not in left(batch)
+    assert a in outstanding_indexes(batch)
+    assert b not in outstanding_indexes(batch)
 
 
 FIRST = {

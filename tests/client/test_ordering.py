@@ -57,16 +57,16 @@ def test_at_the_fourth_receive_what_was_between_two_poisoned_records_comes_befor
 def lost(items, poisoned, receives, seed):
     """How many items without poison are dead-letter messages after the queue is empty."""
     queue = QueueModel(range(items), receives, seed)
-    done, bad = set(), set(queue.random.sample(range(items), poisoned))
+    handled, bad = set(), set(queue.random.sample(range(items), poisoned))
     while records := queue.receive():
         died = False
-        for run in runs_of([each for each in records if each["body"] not in done]):
+        for run in runs_of([each for each in records if each["body"] not in handled]):
             died = died or any(each["body"] in bad for each in run)
             if died:
                 break
-            done |= {each["body"] for each in run}
+            handled |= {each["body"] for each in run}
         queue.settle(records, None if died else [])
-    return len(set(queue.dead) - bad - done)
+    return len(set(queue.dead) - bad - handled)
 
 
 @pytest.mark.parametrize("receives", [3, 4, 5, 10])

@@ -66,9 +66,11 @@ def sent(tracker, monkeypatch):
         get=lambda batch: kept.get(batch.batch_id),
     )
     bucket = SimpleNamespace(list_objects_v2=lambda **_: {"Contents": [{"Key": "in/rows.jsonl"}]})
-    made = Publications(tracker, positions, bucket, None, lambda body, _: sent.append(json.loads(body)))
+    publications = Publications(
+        tracker, positions, bucket, None, lambda body, _: sent.append(json.loads(body))
+    )
     monkeypatch.setattr(s3_publications, "check", lambda _order: None)
-    monkeypatch.setattr(s3_publications, "publications", lambda *_: made)
+    monkeypatch.setattr(s3_publications, "publications", lambda *_: publications)
     return sent
 
 

@@ -171,9 +171,9 @@ def test_a_reused_key_says_which_options_differ_and_what_to_do(fanin, options, n
 
     with pytest.raises(KeyReused) as refusal:
         fanin.open("load", key="load/1", **options)
-    said = str(refusal.value)
-    assert f"'load/1' was used for batch {batch.id} with other settings {named}" in said
-    assert "use a new key, and cancel that batch" in said
+    sentence = str(refusal.value)
+    assert f"'load/1' was used for batch {batch.id} with other settings {named}" in sentence
+    assert "use a new key, and cancel that batch" in sentence
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
@@ -187,5 +187,5 @@ def test_the_page_goes_on_after_a_cancel(fake):
     fake.ack(names["sent"][-3:])
 
     assert names["printed"][0] == (True,)
-    assert names["rest"].status().result == "succeeded"
+    assert names["reopened"].status().result == "succeeded"
     assert names["row"] == names["rows"][-1]

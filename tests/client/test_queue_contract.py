@@ -64,7 +64,7 @@ def in_memory(monkeypatch, service):
     """The queues of the handlers, in memory."""
     store = MemoryStore()
 
-    def made(key, creator=None):
+    def opened(key, creator=None):
         context = QueueContext(store, MemoryDoorbell(), key, OPTIONS, creator=creator)
         return Rows(context, background=lambda _: lambda: None)
 
@@ -79,11 +79,11 @@ def in_memory(monkeypatch, service):
             return {key: (store.configs[key], None) for key in keys}
 
     monkeypatch.delenv("FANIN_QUEUE_TABLE", raising=False)
-    monkeypatch.setattr(queueing, "_queue", made)
+    monkeypatch.setattr(queueing, "_queue", opened)
     monkeypatch.setattr(queueing, "creator", lambda: None)
     monkeypatch.setattr(queueing, "registry", Names)
     queueing.created.cache_clear()
-    yield made
+    yield opened
     queueing.created.cache_clear()
 
 
@@ -104,17 +104,17 @@ class Awaited:
 @pytest.fixture(params=["fake", "direct", "http", "asyncio"])
 def sides(request) -> Iterator[Sides]:
     if request.param == "asyncio":
-        made = request.getfixturevalue("in_memory")
+        created = request.getfixturevalue("in_memory")
         queue = AsyncFanin(request.getfixturevalue("service").url).queue("thumbs")
         with asyncio.Runner() as runner:
-            yield Sides(Awaited(queue, runner), shown(made(QueueKey(TENANT, "thumbs"))))
+            yield Sides(Awaited(queue, runner), shown(created(QueueKey(TENANT, "thumbs"))))
             runner.run(queue.__aexit__(None, None, None))
         assert [each for each in threading.enumerate() if each.name.startswith("thumbs")] == []
         return
     if request.param == "http":
-        made = request.getfixturevalue("in_memory")
+        created = request.getfixturevalue("in_memory")
         queue = request.getfixturevalue("over_http").queue("thumbs")
-        yield Sides(queue, shown(made(QueueKey(TENANT, "thumbs"))))
+        yield Sides(queue, shown(created(QueueKey(TENANT, "thumbs"))))
         return
     if request.param == "fake":
         queue = FakeFanin().queue("thumbs", options=replace(OPTIONS, renew=True))
@@ -157,9 +157,9 @@ def dies_and_is_revived(sides: Sides) -> Any:
     some = sides.queue.revive([dead["a"].dead_id, dead["b"].dead_id])
     deleted = sides.queue.delete(["b", "none"], dead_ids=[dead["b"].dead_id])
     every = sides.queue.revive_all()
-    left = list(some.not_revived.values())
+    reasons = list(some.not_revived.values())
     outcomes = deleted.jobs, list(deleted.dead.values())
-    return some.revived, left, every.revived, outcomes, sorted(job.key for job in sides.queue.jobs())
+    return some.revived, reasons, every.revived, outcomes, sorted(job.key for job in sides.queue.jobs())
 
 
 def pauses_and_is_removed(sides: Sides) -> Any:

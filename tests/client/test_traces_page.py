@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
 from fanin.publishing.items import lent_client
 from fanin.testing import FakeFanin
-from tests.client.tracing import Queue, Spans, linked
-
-PAGE = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
-EXAMPLES = dict(re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
+from tests.client.tracing import EXAMPLES, PAGE, Queue, Spans, assert_one_chain
 
 
 def test_every_python_block_of_the_page_is_run():
@@ -34,14 +28,5 @@ def test_a_fan_out_is_followed_from_its_publisher_to_what_its_end_starts(spans):
         (event,) = fake.events
         names["on_end"]({"detail": event}, None)
 
-    ((nightly,), (send,), (release,)) = map(spans.named, ("nightly", "send work", "release"))
-    delivery, *messages = sorted(spans.named("process work"), key=lambda span: span.start_time)
-    (ack,) = spans.named("ack work")
-
-    assert send.parent.span_id == nightly.context.span_id
-    assert [delivery.parent, release.parent] == [None, None]
-    assert [span.parent.span_id for span in (*messages, ack)] == [delivery.context.span_id] * 3
-    assert [linked(span) for span in (delivery, *messages, ack)] == [[send.context.span_id]] * 4
-    assert linked(release) == [nightly.context.span_id]
-    assert [[event.name for event in span.events] for span in messages] == [["a", "b"], ["c"]]
+    assert_one_chain(spans)
     assert event["result"] == "succeeded"

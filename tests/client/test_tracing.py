@@ -218,8 +218,8 @@ def test_a_failing_exporter_fails_no_work(fake, spans, monkeypatch, caplog, brok
     if broken == "processor":
         spans.provider.add_span_processor(Broken())
     else:
-        made = Broken() if broken == "provider" else type("P", (), {"get_tracer": lambda *_: Broken()})()
-        monkeypatch.setattr(trace, "get_tracer_provider", lambda: made)
+        provider = Broken() if broken == "provider" else type("P", (), {"get_tracer": lambda *_: Broken()})()
+        monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     tracing._warn.cache_clear()
     queue, worked = Queue(), []
     with fake.open() as batch:

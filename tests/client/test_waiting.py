@@ -61,9 +61,9 @@ class Counted(DirectTransport):
 
 @pytest.fixture(params=[0.0, 0.999])
 def timer(request, monkeypatch) -> Time:
-    made = Time(request.param)
-    monkeypatch.setattr(waiting, "REAL", made)
-    return made
+    time = Time(request.param)
+    monkeypatch.setattr(waiting, "REAL", time)
+    return time
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def batch(fanin):
 
 def acked(fanin, batch, count: int):
     """Ack *count* of what is left."""
-    (left, *_) = batch.outstanding()
-    return lambda: fanin.ack(left[:count])
+    (outstanding, *_) = batch.outstanding()
+    return lambda: fanin.ack(outstanding[:count])
 
 
 def test_wait_returns_the_status_of_the_end_with_its_progress(fanin, batch, timer, transport):

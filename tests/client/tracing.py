@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -11,6 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from fanin.aws.messaging.receiving import record_of
 
 ARN = "arn:aws:sqs:eu-west-1:1:work"
+PAGE = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+EXAMPLES = dict(re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
 
 
 class Spans(InMemorySpanExporter):
@@ -50,3 +55,17 @@ class Queue:
 
 def linked(span) -> list[int]:
     return [link.context.span_id for link in span.links]
+
+
+def assert_one_chain(spans: Spans) -> None:
+    """Publisher, messages, consumer, acks and what starts at the end are linked one to the next."""
+    ((nightly,), (send,), (release,)) = map(spans.named, ("nightly", "send work", "release"))
+    delivery, *messages = sorted(spans.named("process work"), key=lambda span: span.start_time)
+    (ack,) = spans.named("ack work")
+
+    assert send.parent.span_id == nightly.context.span_id
+    assert [delivery.parent, release.parent] == [None, None]
+    assert [span.parent.span_id for span in (*messages, ack)] == [delivery.context.span_id] * 3
+    assert [linked(span) for span in (delivery, *messages, ack)] == [[send.context.span_id]] * 4
+    assert linked(release) == [nightly.context.span_id]
+    assert [[event.name for event in span.events] for span in messages] == [["a", "b"], ["c"]]

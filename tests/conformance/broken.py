@@ -21,7 +21,7 @@ def changed(name: str, **rules: Any) -> type[Reference]:
 
 
 def _is_full_at_ten(batch: Batch) -> bool:
-    return batch.state == "open" and batch.total == 10 and batch.left == 0
+    return batch.state == "open" and batch.total == 10 and batch.outstanding == 0
 
 
 class ReportsToBoth(Reference):
@@ -36,11 +36,11 @@ class ReportsToBoth(Reference):
         if batch is None or "accepted" not in verdicts or len(verdicts) != verdicts.count("accepted"):
             with self.lock:
                 found = [each for each in {item.split(":")[0] for item in items} if each in self.batches]
-                done = [each for name in found for each in self.completion(self.batches[name], token)]
-            return Answer(tuple(done), verdicts)
+                completions = [each for name in found for each in self.completion(self.batches[name], token)]
+            return Answer(tuple(completions), verdicts)
         time.sleep(PAUSE_SECONDS)
         with self.lock:
-            if before == "closed" and batch.left == 0:
+            if before == "closed" and batch.outstanding == 0:
                 self.completion(batch, token)
                 batch.completed_by = token
             return Answer(self.completion(batch, token), verdicts)
@@ -52,12 +52,12 @@ class LosesTheCompletion(Reference):
     def close(self, batch: str, token: str | None = None) -> Answer:
         with self.one_request():
             found = self.batch(batch)
-            left = found.left
-        if left:
+            outstanding = found.outstanding
+        if outstanding:
             time.sleep(PAUSE_SECONDS)
         with self.one_request():
             was_open = found.state == "open"
-            if left and was_open and not found.left:
+            if outstanding and was_open and not found.outstanding:
                 found.state = "complete"
                 return Answer()
         return super().close(batch, token)
@@ -191,7 +191,7 @@ BROKEN: dict[type[Reference], set[str]] = {
     changed(
         "CompletesEarly",
         is_done=lambda self, batch: (
-            batch.state == "closed" and batch.left <= (100 if batch.total == 1000 else 0)
+            batch.state == "closed" and batch.outstanding <= (100 if batch.total == 1000 else 0)
         ),
     ): {"T3"},
     changed(

@@ -55,7 +55,7 @@ class Batch:
         return sum(rows.size for rows in self.groups.values())
 
     @property
-    def left(self) -> int:
+    def outstanding(self) -> int:
         return sum(rows.pending.bit_count() for rows in self.groups.values())
 
     @property
@@ -134,7 +134,7 @@ class Reference(Adapter):
                 is_over,
                 self.user_key(found),
                 found.total,
-                found.total - found.left,
+                found.total - found.outstanding,
                 found.failed,
             )
 
@@ -223,15 +223,17 @@ class Reference(Adapter):
         return batch.user_key
 
     def is_done(self, batch: Batch) -> bool:
-        return batch.state == "closed" and batch.left == 0
+        return batch.state == "closed" and batch.outstanding == 0
 
     def acked(self, items: Sequence[str], token: str, failed: bool) -> Answer:
         with self.one_request():
             self.work += self.cost_of_ack(items[0])
             verdicts = tuple(self.verdict(item, failed) for item in items)
             batches = {item.split(":")[0] for item in items} & self.batches.keys()
-            done = tuple(each for batch in batches for each in self.completion(self.batches[batch], token))
-            return Answer(done, verdicts)
+            completions = tuple(
+                each for batch in batches for each in self.completion(self.batches[batch], token)
+            )
+            return Answer(completions, verdicts)
 
     def verdict(self, item: str, failed: bool) -> str:
         """Ack one item."""

@@ -59,8 +59,8 @@ class Routes:
         return {"groups": [{"id": group.id, "upto": group.size} for group in groups]}
 
     def close(self, batch: str, body: Json, key: str) -> Json:
-        done = self.tracker.close(batch, key).completions
-        return {"completedByYou": bool(done), "userKey": self.tracker.status(batch).user_key}
+        completions = self.tracker.close(batch, key).completions
+        return {"completedByYou": bool(completions), "userKey": self.tracker.status(batch).user_key}
 
     def cancel(self, batch: str, body: Json, key: str) -> Json:
         self.tracker.cancel(batch)
@@ -77,12 +77,12 @@ class Routes:
             raise Refused("invalid")
         failed = acks[0].get("outcome") == "failure"
         answer = self.tracker.fail(items, "reason") if failed else self.tracker.ack(items, key)
-        done = [
+        completions = [
             {"batchId": each.batch, "result": "succeeded" if each.succeeded else "", "userKey": each.user_key}
             for each in answer.completions
         ]
         verdicts = answer.verdicts or ["accepted"] * len(items)
-        return {"results": [{"verdict": verdict} for verdict in verdicts], "completions": done}
+        return {"results": [{"verdict": verdict} for verdict in verdicts], "completions": completions}
 
     def status(self, batch: str, body: Json, key: str) -> Json:
         found = self.tracker.status(batch)

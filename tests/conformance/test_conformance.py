@@ -76,10 +76,10 @@ def test_over_http_the_reference_passes_and_a_broken_rule_fails(capsys):
 def test_the_command_prints_a_row_a_case_and_exits_with_one_if_a_case_fails():
     command = [sys.executable, "-m", "fanin_conformance", "--cases", "T1,T2,T15", "--rounds", "7"]
     command += ["--adapter", "tests.conformance.broken:AddsTwice"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
 
-    lines = done.stdout.splitlines()
-    assert (done.returncode, done.stderr) == (1, "")
+    lines = completed.stdout.splitlines()
+    assert (completed.returncode, completed.stderr) == (1, "")
     assert lines[0].startswith("3 cases, 7 rounds of each race (all: 10,000)")
     assert [line.split()[:2] for line in lines[1:4]] == [["T1", "pass"], ["T2", "pass"], ["T15", "fail"]]
     assert lines[-1] == "3 cases: 2 pass, 1 fail"
@@ -112,19 +112,19 @@ def test_an_invalid_command_line_is_exit_code_two(arguments, capsys, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "expected"),
     [
         ("http://127.0.0.1:1", "http://127.0.0.1:1 gives no answer: "),
         ("http://no.such.host.invalid", "http://no.such.host.invalid gives no answer: "),
         ("localhost:8787", "did you mean http://localhost:8787?"),
     ],
 )
-def test_a_url_at_which_nothing_answers_is_said_once_and_no_case_is_run(url, said, capsys):
+def test_a_url_at_which_nothing_answers_is_said_once_and_no_case_is_run(url, expected, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(["--url", url])
 
-    done = capsys.readouterr()
-    assert (exit_.value.code, done.out, done.err.count(said)) == (2, "", 1)
+    printed = capsys.readouterr()
+    assert (exit_.value.code, printed.out, printed.err.count(expected)) == (2, "", 1)
 
 
 def test_a_url_without_the_api_below_it_is_said_and_no_case_is_run(capsys):
@@ -135,9 +135,9 @@ def test_a_url_without_the_api_below_it_is_said_and_no_case_is_run(capsys):
     with served(Reference(), ApiGateway) as url, pytest.raises(SystemExit) as exit_:
         main(["--url", f"{url}/stage"])
 
-    done = capsys.readouterr()
-    assert (exit_.value.code, done.out) == (2, "")
-    assert "an API Gateway is there, without a route for /v1/batches/" in done.err
+    printed = capsys.readouterr()
+    assert (exit_.value.code, printed.out) == (2, "")
+    assert "an API Gateway is there, without a route for /v1/batches/" in printed.err
 
 
 def test_an_adapter_that_imports_what_is_not_there_is_distinguished_from_one_that_is_not_there(

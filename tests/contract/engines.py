@@ -170,9 +170,9 @@ def _empty(client: Any, table: str) -> None:
     stored = [item for page in pages for item in page["Items"]]
     for first in range(0, len(stored), 25):
         deletes = [{"DeleteRequest": {"Key": key}} for key in stored[first : first + 25]]
-        left: Any = {table: deletes}
-        while left:
-            left = client.batch_write_item(RequestItems=left).get("UnprocessedItems")
+        unprocessed: Any = {table: deletes}
+        while unprocessed:
+            unprocessed = client.batch_write_item(RequestItems=unprocessed).get("UnprocessedItems")
 
 
 def _at(url: str, key: str = "local") -> Endpoint:

@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from functools import cache
 from threading import RLock
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import boto3
 from botocore.signers import RequestSigner
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.models import MockAWS, botocore_stubber
+from moto.dynamodb.models import DynamoDBBackend
 
 from tests.contract import emulated
 
@@ -59,9 +61,26 @@ def tables_of_moto() -> Iterator[None]:
     """Have moto answer for DynamoDB, too."""
     _of_moto.append(True)
     try:
-        yield
+        with patch.object(DynamoDBBackend, "batch_execute_statement", _inserted):
+            yield
     finally:
         _of_moto.pop()
+
+
+def _inserted(backend: DynamoDBBackend, statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Run statements that insert: moto's own INSERT takes no parameters, and replaces a row."""
+    found = []
+    for each in statements:
+        _, table, row = each["Statement"].split('"')
+        pairs = (pair.split(":") for pair in row.partition("{")[2].rstrip("}").split(","))
+        values = {"?": each["Parameters"][0], "true": {"BOOL": True}}
+        item = {name.strip("'"): values.get(value, {"N": value}) for name, value in pairs}
+        if stored := backend.get_item(table, {"pk": item["pk"]}):
+            found.append({"TableName": table, "Error": {"Code": "DuplicateItem", "Message": str(stored)}})
+        else:
+            backend.put_item(table, item)
+            found.append({"TableName": table})
+    return found
 
 
 def _answer_in_turn() -> None:

@@ -23,11 +23,11 @@ class Measured:
     """A batch on moto, and the units of its requests."""
 
     def __init__(self, **more) -> None:
-        client, plain = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
-        create_tables(plain)
+        client, uncounted = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
+        create_tables(uncounted)
         store = DynamoStore(client, Tables(*NAMES))
         self.tracker = Tracker(store, page_bits=PAGE, fresh_for=timedelta(hours=1))
-        self.meter = UnitMeter(plain).attach(client)
+        self.meter = UnitMeter(uncounted).attach(client)
         self.batch = self.tracker.open("t", OpenBatch(user_key="orders"), key="k").batch_id
         self.group = self.tracker.add("t", self.batch, ITEMS, key="a").groups[0].id
 

@@ -6,7 +6,7 @@ from fanin.cost.dollars import price
 
 
 @pytest.mark.parametrize(
-    ("least", "most", "said"),
+    ("least", "most", "text"),
     [
         (0.0, 0.0, "$0.00"),
         (0.0004, 0.0021, "under $0.01"),
@@ -16,5 +16,5 @@ from fanin.cost.dollars import price
         (1.951, 1.954, "$1.95"),
     ],
 )
-def test_a_price_below_a_cent_is_not_shown_as_nothing(least, most, said):
-    assert price(least, most) == said
+def test_a_price_below_a_cent_is_not_shown_as_nothing(least, most, text):
+    assert price(least, most) == text

@@ -258,12 +258,12 @@ def test_keys_that_were_not_read_are_not_billed(meter):
 def units_of(ranges: Sequence[tuple[int, int]], page_bits: int) -> tuple[Usage, UnitMeter]:
     """Ack ranges of a batch, and return the units that were computed, and those of the rows themselves."""
     with mock_aws():
-        client, plain = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
-        create_tables(plain)
+        client, uncounted = moto_clients.client("dynamodb"), moto_clients.client("dynamodb")
+        create_tables(uncounted)
         tracker = Tracker(DynamoStore(client, Tables(*TABLES)), page_bits=page_bits)
         batch = tracker.open("t", OpenBatch())
         group = tracker.add("t", batch.batch_id, 5 * page_bits).groups[0].id
-        meter, rows = UsageMeter().attach(without_reports(client)), UnitMeter(plain).attach(client)
+        meter, rows = UsageMeter().attach(without_reports(client)), UnitMeter(uncounted).attach(client)
         for first, last in ranges:
             tracker.ack("t", [Ack(batch.batch_id, group, first, last, "me")])
         return meter.usage, rows

@@ -1,4 +1,4 @@
-"""The load up to which each sweep has done its work within a minute, as docs/operations.md has it."""
+"""The load up to which each sweep ends within a minute, as docs/operations_reference.md has it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.requests.sweeps import of_queues, table
 
-PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "operations_reference.md").read_text()
 
 
 def test_the_page_has_the_load_that_is_computed():

@@ -55,14 +55,14 @@ def test_an_index_is_billed_where_its_part_of_the_item_changes_and_twice_where_i
 @pytest.fixture
 def tables() -> Iterator[tuple[Any, UnitMeter]]:
     with moto_clients.tables_of_moto(), mock_aws():
-        plain, client = (moto_clients.client("dynamodb") for _ in range(2))
-        plain.create_table(
+        uncounted, client = (moto_clients.client("dynamodb") for _ in range(2))
+        uncounted.create_table(
             TableName="t",
             BillingMode="PAY_PER_REQUEST",
             AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
         )
-        yield client, UnitMeter(plain).attach(client)
+        yield client, UnitMeter(uncounted).attach(client)
 
 
 def test_the_requests_of_a_client_are_counted(tables: tuple[Any, UnitMeter]) -> None:

@@ -164,13 +164,15 @@ class Judge:
         self.account.restore(prepared)
         context = Context()
         self._disturb(scenario, delivery, how, context)
-        answer, left = self._invoked(scenario.handler, delivery, context)
+        answer, remaining = self._invoked(scenario.handler, delivery, context)
         requests = list(self.account.requests)
-        if how.kind == "undisturbed" and ((left is not None and not scenario.returns) or _is_refused(answer)):
-            raise AssertionError(f"{scenario.id}: {answer}, and {left} is left")
+        if how.kind == "undisturbed" and (
+            (remaining is not None and not scenario.returns) or _is_refused(answer)
+        ):
+            raise AssertionError(f"{scenario.id}: {answer}, and {remaining} is left")
         if how.kind == "delivered twice":
-            left = delivery
-        answer = self._until_done(scenario.handler, left, answer)
+            remaining = delivery
+        answer = self._until_done(scenario.handler, remaining, answer)
         for duty in scenario.duties:
             self.account.clock.pass_by(duty.after)
             self.account.restart()
@@ -179,22 +181,22 @@ class Judge:
         carry(self.account)
         return self._final(scenario, answer), requests
 
-    def _until_done(self, handler: str, left: Delivery | None, answer: Any) -> Any:
+    def _until_done(self, handler: str, remaining: Delivery | None, answer: Any) -> Any:
         for _ in range(DELIVERIES):
-            if left is None:
+            if remaining is None:
                 return answer
             self.account.restart()
-            answer, left = self._invoked(handler, left, Context())
+            answer, remaining = self._invoked(handler, remaining, Context())
         raise AssertionError(f"{handler} is still not done after {DELIVERIES} deliveries: {answer}")
 
     def _invoked(self, handler: str, delivery: Delivery, context: Context) -> tuple[Any, Delivery | None]:
         """Invoke the handler once; killed or without time, it gives no answer: its event comes again."""
         try:
             with redirect_stdout(io.StringIO()):  # metrics
-                answer, left = delivery.invoke(handler, context)
+                answer, remaining = delivery.invoke(handler, context)
         except (Killed, ShutDown):
             return None, delivery
-        return (None, delivery) if self.account.dead else (answer, left)
+        return (None, delivery) if self.account.dead else (answer, remaining)
 
     def _disturb(self, scenario: Scenario, delivery: Delivery, how: Disturbance, context: Context) -> None:
         account, kind = self.account, how.kind

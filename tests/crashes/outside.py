@@ -118,16 +118,16 @@ class Outside:
 
     def _called_back(self, path: str, body: bytes) -> Answer:
         callback_id, how = unquote(path).removeprefix(CALLBACKS).rsplit("/", 1)
-        said = body.decode() if how == "succeed" else json.loads(body)["ErrorType"]
-        refused = self._ended(callback_id, how, said)
+        payload = body.decode() if how == "succeed" else json.loads(body)["ErrorType"]
+        refused = self._ended(callback_id, how, payload)
         if refused:
             return 400, {"x-amzn-errortype": "CallbackTimeoutException"}, b"{}"
         return 200, {}, b""
 
-    def _ended(self, token: str, how: str, said: str) -> Any:
+    def _ended(self, token: str, how: str, payload: str) -> Any:
         if token in self.tasks:
             return "TaskTimedOut"
-        self.tasks[token] = (how, said)
+        self.tasks[token] = (how, payload)
         return {}
 
     def _secretsmanager_get_secret_value(self, request: Mapping[str, Any]) -> Any:

@@ -89,8 +89,8 @@ def twin(handler: str) -> Iterator[None]:
     """
     name = module_of(handler)
     package, _, short = name.rpartition(".")
-    made = _twin(name)
-    with patch.dict(sys.modules, {name: made}), patch.object(sys.modules[package], short, made):
+    module = _twin(name)
+    with patch.dict(sys.modules, {name: module}), patch.object(sys.modules[package], short, module):
         calling = {f"functions.{function}" for function, served in SERVED.values() if served == handler}
         with patch.dict(sys.modules, {each: _twin(each, handler) for each in calling}):
             yield
@@ -101,10 +101,10 @@ def _twin(name: str, handler: str = "") -> ModuleType:  # *handler*: the one who
     spec = importlib.util.spec_from_file_location(f"{name}__twin", importlib.import_module(name).__file__)
     if spec is None or spec.loader is None:
         raise ImportError(name)
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[made.__name__] = made
-    spec.loader.exec_module(made)
-    return made
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 @contextmanager
@@ -119,19 +119,21 @@ def under(clock: Clock) -> Iterator[None]:
     timer = SimpleNamespace(
         time=clock.time, time_ns=clock.time_ns, monotonic=clock.time, sleep=lambda _: None
     )
-    swaps: dict[Any, Any] = {os.urandom: clock.draw, time.monotonic: clock.time, time.sleep: _rest}
+    swaps: dict[Any, Any] = {os.urandom: clock.draw, time.monotonic: clock.time, time.sleep: _no_pause}
     modules = [importlib.import_module(name) for name in (*CLOCKED, *TIMED)]
     patches = [patch.object(module, "datetime", Now) for module in modules[: len(CLOCKED)]]
     patches += [patch.object(module, "time", timer) for module in modules[len(CLOCKED) :]]
     patches += [
-        patch.object(time, "sleep", _rest),
+        patch.object(time, "sleep", _no_pause),
         patch.object(uuid.os, "urandom", clock.draw),  # type: ignore[attr-defined]
         patch("fanin.pacing.ThreadPoolExecutor", InTurn),
         patch("fanin.grouper.batch_api_calls.http.answered_within", _at_once),
         patch("fanin.grouper.batch_api_calls.invoking.answered_within", _at_once),
         patch("fanin.callbacks.http.answered_within", _at_once),
     ]
-    patches += [patch.object(made.__init__, "__defaults__", _swapped(made, swaps)) for made in DEFAULTS]
+    patches += [
+        patch.object(default.__init__, "__defaults__", _swapped(default, swaps)) for default in DEFAULTS
+    ]
     for each in patches:
         each.start()
     try:
@@ -141,7 +143,7 @@ def under(clock: Clock) -> Iterator[None]:
             each.stop()
 
 
-def _rest(_seconds: float) -> None:
+def _no_pause(_seconds: float) -> None:
     """Return at once: a pause has no effect but to wait."""
 
 
@@ -149,9 +151,9 @@ def _at_once(_seconds: float, call: Callable[[], Any]) -> Any:
     return call()
 
 
-def _swapped(made: type, swaps: dict[Any, Any]) -> tuple[Any, ...]:
+def _swapped(type_: type, swaps: dict[Any, Any]) -> tuple[Any, ...]:
     """Return the defaults of a class's ``__init__`` with the effects of the test."""
-    given = made.__init__.__defaults__ or ()  # type: ignore[misc]
+    given = type_.__init__.__defaults__ or ()  # type: ignore[misc]
     return tuple(swaps.get(each, each) if callable(each) else each for each in given)
 
 

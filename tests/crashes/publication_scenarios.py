@@ -19,7 +19,7 @@ from tests.crashes.tracker_scenarios import TIMES
 SOURCE = f"s3://{LAKE}/in/rows.jsonl"
 BODY = {"source": SOURCE, "queue": queue_arn(WORK), "userKey": "catalog", "rate": 1}
 """At one message a second a part has 10 rows."""
-DONE = (*(Duty("continue_publication", delivery=partial(taken, QUEUE)) for _ in range(4)),)
+CONTINUED = (*(Duty("continue_publication", delivery=partial(taken, QUEUE)) for _ in range(4)),)
 """Messages that another invocation handles."""
 
 
@@ -81,10 +81,10 @@ def get_expired(account: Account) -> Delivery:
 
 
 PUBLICATIONS = [
-    Scenario("start_publication", "an object", _start, DONE, TIMES),
+    Scenario("start_publication", "an object", _start, CONTINUED, TIMES),
     Scenario("get_publication", "one that was started", _get),
-    Scenario("continue_publication", "three parts", _continue, DONE, TIMES),
-    Scenario("continue_publication", "an object that was created", _created, DONE, TIMES),
-    Scenario("continue_publication", "one that was cancelled", _cancelled, DONE, TIMES),
-    Scenario("continue_publication", "a row that is not JSON", _broken, DONE, TIMES),
+    Scenario("continue_publication", "three parts", _continue, CONTINUED, TIMES),
+    Scenario("continue_publication", "an object that was created", _created, CONTINUED, TIMES),
+    Scenario("continue_publication", "one that was cancelled", _cancelled, CONTINUED, TIMES),
+    Scenario("continue_publication", "a row that is not JSON", _broken, CONTINUED, TIMES),
 ]

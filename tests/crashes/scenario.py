@@ -55,8 +55,8 @@ class Request:
         event = {**event, "body": text, "isBase64Encoded": False}
         answer = answered(self.method, self.path, event, context)
         status = answer["statusCode"]
-        left = self if status in (429, 500, 503) else None
-        return (status, json.loads(answer["body"])), left
+        remaining = self if status in (429, 500, 503) else None
+        return (status, json.loads(answer["body"])), remaining
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Messages:
         records = [self._record(number, body) for number, body in enumerate(self.bodies)]
         answer = _handler(handler)({"Records": records}, context)
         failed = {each["itemIdentifier"] for each in (answer or {}).get("batchItemFailures", [])}
-        left = tuple(record["body"] for record in records if record["messageId"] in failed)
-        again = replace(self, bodies=left, receives=self.receives + 1) if left else None
+        remaining = tuple(record["body"] for record in records if record["messageId"] in failed)
+        again = replace(self, bodies=remaining, receives=self.receives + 1) if remaining else None
         return None, again
 
     def _record(self, number: int, body: str) -> dict[str, Any]:

@@ -13,13 +13,13 @@ def picture(total, acked=None, failed=(), start=0, stop=None, cells=1024):
     stop = total if stop is None else stop
     width = max(1, -(-(stop - start) // cells))
     many = -(-(stop - start) // width)
-    done = acked or (lambda cell, size: size)
+    acked_of = acked or (lambda cell, size: size)
     sizes = [min(width, stop - start - cell * width) for cell in range(many)]
     return {
         "from": start,
         "to": stop,
         "cellItems": width,
-        "acked": [int(done(cell, size)) for cell, size in enumerate(sizes)],
+        "acked": [int(acked_of(cell, size)) for cell, size in enumerate(sizes)],
         "failed": [int(cell in failed) for cell in range(many)],
         "exact": total <= 1_000_000,
     }

@@ -54,8 +54,8 @@ def catalog(fanin: FakeFanin) -> str:
         fanin.fail([items[index]], REASONS[0 if at % 4 else at % 3])
     for low in range(0, 110_000, 64):
         wanted = 64 if low < 45_000 else max(0, 64 - (low - 45_000) // 1_000)
-        done = [index for index in range(low, low + wanted) if index not in failed]
-        fanin.ack([items[index] for index in done])
+        succeeded = [index for index in range(low, low + wanted) if index not in failed]
+        fanin.ack([items[index] for index in succeeded])
     fanin.clock.advance(minutes=4)
     return batch.id
 

@@ -41,9 +41,11 @@ class Api:
         with self.lock:
             self.log.append((method, asked.path, headers))
             self.queries.append((method, asked.path, query))
-            for pattern, (status, made) in self.instead.items():
+            for pattern, (status, answer_of) in self.instead.items():
                 if re.fullmatch(pattern, asked.path) or re.fullmatch(pattern, target):
-                    return self._put(method, asked.path, status, made(query) if callable(made) else made)
+                    return self._put(
+                        method, asked.path, status, answer_of(query) if callable(answer_of) else answer_of
+                    )
             got = self.gateway.send(method, asked.path, body.decode() or None, headers, query or None)
         return got.status, {"Content-Type": JSON} | got.headers, got.text
 

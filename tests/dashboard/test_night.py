@@ -147,10 +147,10 @@ def valid(text):
     program, *arguments = shlex.split(text)
     assert program == "fanin"
     with COMMANDS.make_context("fanin", ["--help"], resilient_parsing=True) as context:
-        name, command, rest = COMMANDS.resolve_command(context, arguments)
+        name, command, arguments_left = COMMANDS.resolve_command(context, arguments)
         while hasattr(command, "resolve_command"):
-            name, command, rest = command.resolve_command(context, rest)
-        command.make_context(name, rest)
+            name, command, arguments_left = command.resolve_command(context, arguments_left)
+        command.make_context(name, arguments_left)
 
 
 def test_every_command_in_the_scripts_of_the_page_is_one_of_the_command_line():

@@ -65,13 +65,13 @@ def test_huge_numbers_are_right(api, dashboard, opens):
 
 @pytest.mark.proof
 def test_rate_and_time_left_are_of_what_was_polled(api, dashboard, opens):
-    batch, done = f"/v1/batches/{MISSING}", [0]
-    api.instead[batch] = (200, lambda _: status(total=1_000_000, acked=done[0]))
+    batch, acked = f"/v1/batches/{MISSING}", [0]
+    api.instead[batch] = (200, lambda _: status(total=1_000_000, acked=acked[0]))
     api.instead[".*/map"] = windowed(1_000_000)
     page = clocked(opens, dashboard, f"#/batches/{MISSING}")
     wait(page, "measuring")
     for _ in range(3):
-        done[0] += 10_000
+        acked[0] += 10_000
         polled(page, api, batch)
     rate = float(re.search(r"([\d,.]+)/s", main(page))[1].replace(",", ""))
     # Polls are 2 s apart or more; how much more depends on the answers.

@@ -64,8 +64,8 @@ def test_a_delivery_is_one_request_in_the_names_of_its_messages(tracker: Countin
 
 def test_an_ack_may_be_a_failure_with_its_reason(tracker: CountingTracker) -> None:
     batch_id, items = _items(tracker, 2)
-    said = {"itemId": items[1], "outcome": "failure", "reason": "kaputt 🎈"}
-    consume_acks.handler(delivery(items[0], json.dumps(said)), None)
+    ack = {"itemId": items[1], "outcome": "failure", "reason": "kaputt 🎈"}
+    consume_acks.handler(delivery(items[0], json.dumps(ack)), None)
     batch = tracker.get(TENANT, batch_id)
 
     assert (tracker.progress(batch).acked, batch.failed) == (2, 1)
@@ -75,8 +75,8 @@ def test_an_ack_may_be_a_failure_with_its_reason(tracker: CountingTracker) -> No
 def test_an_ack_may_have_the_result_of_its_item(tracker: CountingTracker) -> None:
     tracker.results = results = Results(MemoryObjects())
     batch_id, items = _items(tracker, 2, results=True)
-    said = [json.dumps({"itemId": item, "result": {"n": n, "of": "ä"}}) for n, item in enumerate(items)]
-    assert failed(consume_acks.handler(delivery(*said), None)) == []
+    acks = [json.dumps({"itemId": item, "result": {"n": n, "of": "ä"}}) for n, item in enumerate(items)]
+    assert failed(consume_acks.handler(delivery(*acks), None)) == []
     tracker.close(TENANT, batch_id, "me")
     index = results.gathered(tracker.get(TENANT, batch_id), tracker.store)
 
@@ -89,9 +89,9 @@ def test_a_result_goes_back_if_the_batch_keeps_none_and_the_items_of_others_are_
 ) -> None:
     batch_id, items = _items(tracker, 1)
     other, others = _items(tracker, 1)
-    said = json.dumps({"itemId": items[0], "result": 1})
+    ack = json.dumps({"itemId": items[0], "result": 1})
 
-    assert failed(consume_acks.handler(delivery(said, others[0]), None)) == ["message-0"]
+    assert failed(consume_acks.handler(delivery(ack, others[0]), None)) == ["message-0"]
     assert (_acked(tracker, batch_id), _acked(tracker, other)) == (0, 1)
 
 

@@ -62,10 +62,10 @@ class Stage:
     def deliver(self, handler: Any, *bodies: str, receives: int = 1) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the handler answers, and what it measured."""
         event = delivery(*bodies, receives=receives, prefix="m")
-        said = io.StringIO()
-        with redirect_stdout(said):
+        output = io.StringIO()
+        with redirect_stdout(output):
             answer = handler(event, self)
-        return answer, metrics_in(said.getvalue())
+        return answer, metrics_in(output.getvalue())
 
     def bodies(self, kind: type) -> list[str]:
         found = [message.body() for message in self.sent if isinstance(message, kind)]
@@ -80,19 +80,19 @@ def tracker() -> Tracker:
 
 @pytest.fixture
 def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
-    made = Stage()
-    world = World(MemoryStore(), made, Policies(default=Policy(max_size=2)), now=lambda: made.at)
+    stage = Stage()
+    world = World(MemoryStore(), stage, Policies(default=Policy(max_size=2)), now=lambda: stage.at)
     grouper = Grouper(world)
     notifier = OutcomeNotifier(
-        made.published.extend,
+        stage.published.extend,
         lambda entries: ack_items(tracker, entries),
         keep_results=lambda entries: keep_results(tracker, entries),
     )
     environment.setattr(grouping, "grouper", lambda: grouper)
-    environment.setattr(calling, "downstream", lambda: made)
+    environment.setattr(calling, "downstream", lambda: stage)
     environment.setattr(grouping, "notifier", lambda: notifier)
     environment.setattr(grouping, "on_failed", lambda: None)
-    return made
+    return stage
 
 
 def registered(stage: Stage, *items: str | None) -> list[str]:
@@ -254,10 +254,10 @@ def test_a_sweep_measures_whom_it_woke_and_reads_no_more_when_its_time_is_short(
     registered(stage, None)
     stage.at += timedelta(minutes=5)
     stage.left_ms = left_ms
-    said = io.StringIO()
-    with redirect_stdout(said):
+    output = io.StringIO()
+    with redirect_stdout(output):
         sweep_groups.handler({}, stage)
-    line = metrics_in(said.getvalue())
+    line = metrics_in(output.getvalue())
 
     assert (line["LanesWoken"], line["BundlesWoken"]) == (woken, [])
     assert len(stage.bodies(TaskMessage)) == len(woken)

@@ -27,11 +27,11 @@ def items(tracker: Tracker) -> list[str]:
 
 def configured(sqs: Any, environment: pytest.MonkeyPatch, setting: str) -> Iterator[str]:
     """A queue that the function is configured with."""
-    made = str(sqs.create_queue(QueueName="queue")["QueueUrl"])
-    environment.setenv(setting, made)
+    url = str(sqs.create_queue(QueueName="queue")["QueueUrl"])
+    environment.setenv(setting, url)
     environment.setattr(clients, "sqs", lambda: sqs)
     consuming.settings.cache_clear()
-    yield made
+    yield url
     consuming.settings.cache_clear()
 
 

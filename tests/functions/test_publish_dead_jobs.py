@@ -37,17 +37,17 @@ def queue() -> Iterator[Queue]:
         effects = Effects(pause=lambda _: None, each=each_in_turn)
         options = Options(parts=2, max_failures=1)
         store = DynamoStore(client, QUEUE_TABLE)
-        with Queue(QueueContext(store, MemoryDoorbell(), KEY, options, effects)) as made:
-            yield made
+        with Queue(QueueContext(store, MemoryDoorbell(), KEY, options, effects)) as opened:
+            yield opened
 
 
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch) -> Client:
-    made = Client()
+    client = Client()
     monkeypatch.setenv("FANIN_BUS_NAME", "bus")
-    monkeypatch.setattr(publish_dead_jobs.clients, "events", lambda: made)
+    monkeypatch.setattr(publish_dead_jobs.clients, "events", lambda: client)
     monkeypatch.setattr(publish_dead_jobs, "Bus", lambda *given: Bus(*given, pause=lambda _: None))
-    return made
+    return client
 
 
 def worked(queue: Queue, *, failed: bool) -> None:

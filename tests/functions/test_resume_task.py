@@ -43,8 +43,8 @@ class States:
         return self._end("success", {"output": json.loads(request["output"])}, request["taskToken"])
 
     def send_task_failure(self, **request: str) -> dict[str, Any]:
-        said = {"error": request["error"], "cause": json.loads(request["cause"])}
-        return self._end("failure", said, request["taskToken"])
+        failure = {"error": request["error"], "cause": json.loads(request["cause"])}
+        return self._end("failure", failure, request["taskToken"])
 
     def send_durable_execution_callback_success(self, **request: Any) -> dict[str, Any]:
         return self._end("success", {"output": json.loads(request["Result"])}, request["CallbackId"])
@@ -52,10 +52,10 @@ class States:
     def send_durable_execution_callback_failure(self, **request: Any) -> dict[str, Any]:
         error = request["Error"]
         assert error["ErrorMessage"] == error["ErrorType"]
-        said = {"error": error["ErrorType"], "cause": json.loads(error["ErrorData"])}
-        return self._end("failure", said, request["CallbackId"])
+        failure = {"error": error["ErrorType"], "cause": json.loads(error["ErrorData"])}
+        return self._end("failure", failure, request["CallbackId"])
 
-    def _end(self, how: str, said: dict[str, Any], token: str) -> dict[str, Any]:
+    def _end(self, how: str, payload: dict[str, Any], token: str) -> dict[str, Any]:
         self.asked += 1
         fault = self.faults.pop(0) if self.faults else None
         if isinstance(fault, Exception):
@@ -64,7 +64,7 @@ class States:
             raise AssertionError(token)
         if self.ends:
             raise refused("TaskTimedOut" if self.kind is TokenKind.TASK else "CallbackTimeoutException")
-        self.ends.append((how, said))
+        self.ends.append((how, payload))
         if fault is not None:
             raise fault
         return {}
@@ -89,17 +89,17 @@ def clock() -> Clock:
 
 @pytest.fixture
 def tracker(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Tracker:
-    made = Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
-    monkeypatch.setattr(tracking, "tracker", lambda: made)
-    return made
+    tracker = Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+    monkeypatch.setattr(tracking, "tracker", lambda: tracker)
+    return tracker
 
 
 @pytest.fixture(params=TokenKind)
 def states(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> States:
-    made = States(request.param)
-    is_task = made.kind is TokenKind.TASK
-    monkeypatch.setattr(resume_task.clients, "workflows" if is_task else "callbacks", lambda: made)
-    return made
+    states = States(request.param)
+    is_task = states.kind is TokenKind.TASK
+    monkeypatch.setattr(resume_task.clients, "workflows" if is_task else "callbacks", lambda: states)
+    return states
 
 
 def opened(tracker: Tracker, states: States, on_failures: OnFailures = OnFailures.SUCCEED):
@@ -135,10 +135,10 @@ def test_a_task_succeeds_with_the_event_of_its_batch(tracker, states):
     delivery = event(tracker, batch_id)
 
     assert handled(delivery) == []
-    ((how, said),) = states.ends
+    ((how, output),) = states.ends
     assert how == "success"
-    assert said["output"] == json.loads(delivery["Records"][0]["body"])["detail"]
-    assert (said["output"]["result"], said["output"]["resumes"]) == ("succeeded", True)
+    assert output["output"] == json.loads(delivery["Records"][0]["body"])["detail"]
+    assert (output["output"]["result"], output["output"]["resumes"]) == ("succeeded", True)
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_failed_items_fail_the_task_where_open_said_so(tracker, states, on_failu
     ack(tracker, items[1:])
     handled(event(tracker, batch_id))
 
-    ((how, said),) = states.ends
+    ((how, failure),) = states.ends
     assert how == end
-    assert said.get("error", "fanin.Failed") == "fanin.Failed"
-    assert said.get("output", said.get("cause"))["result"] == "completed_with_failures"
+    assert failure.get("error", "fanin.Failed") == "fanin.Failed"
+    assert failure.get("output", failure.get("cause"))["result"] == "completed_with_failures"
 
 
 @pytest.mark.parametrize("error", ["fanin.Cancelled", "fanin.TimedOut"])
@@ -165,9 +165,9 @@ def test_a_batch_that_did_not_complete_fails_the_task_and_says_why(tracker, stat
     tracker.sweep()
     handled(event(tracker, batch_id))
 
-    ((how, said),) = states.ends
-    assert (how, said["error"]) == ("failure", error)
-    assert error == "fanin.TimedOut" or said["cause"]["reason"] == "not wanted"
+    ((how, failure),) = states.ends
+    assert (how, failure["error"]) == ("failure", error)
+    assert error == "fanin.TimedOut" or failure["cause"]["reason"] == "not wanted"
 
 
 def test_an_event_that_is_delivered_twice_resumes_the_task_once(tracker, states):

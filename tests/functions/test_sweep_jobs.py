@@ -66,11 +66,11 @@ class Listing:
 @pytest.fixture
 def listing(environment):
     def list_these(*queues: Queue) -> Listing:
-        made = Listing(*queues)
-        environment.setattr(queueing, "registry", lambda: made)
-        environment.setattr(queueing, "swept", made.listed.__getitem__)
+        listing_ = Listing(*queues)
+        environment.setattr(queueing, "registry", lambda: listing_)
+        environment.setattr(queueing, "swept", listing_.listed.__getitem__)
         environment.setattr(queueing, "doorbells", lambda: None)
-        return made
+        return listing_
 
     return list_these
 

@@ -86,7 +86,7 @@ def test_all_callers_of_a_tenant_share_its_batches_and_have_tokens_of_their_own(
     keyed = {"content-type": "application/json", "idempotency-key": "k"}
     first = one.send("POST", "/v1/acks", {"items": items}, keyed).body
 
-    assert [done["completedByYou"] for done in first["completions"]] == [True]
+    assert [completion["completedByYou"] for completion in first["completions"]] == [True]
     assert two.send("POST", "/v1/acks", {"items": items}, keyed).body["completions"] == []
     assert state_of(two, batch) == ("COMPLETE", "succeeded")
 

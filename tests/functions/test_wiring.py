@@ -37,8 +37,8 @@ def sent(gateway: Gateway, path: str, body: object, key: str | None = None) -> d
     before = Counter(metered.meter.totals)
     answer = gateway.send("POST", path, body, {**JSON, "Idempotency-Key": key} if key else None)
     assert answer.status < 300, answer.text
-    made = Counter(metered.meter.totals) - before
-    return {name: int(count) for name, count in made.items() if name[0].isupper()}
+    requests = Counter(metered.meter.totals) - before
+    return {name: int(count) for name, count in requests.items() if name[0].isupper()}
 
 
 def test_an_ack_is_one_read_and_one_write_and_a_key_one_write_more(deployed: Gateway) -> None:

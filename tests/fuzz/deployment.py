@@ -36,14 +36,14 @@ def deployment() -> Iterator[None]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", "none")
         patch.delenv("AWS_ENDPOINT_URL", raising=False)
         _forget()
-        for name, value in _made().items():
+        for name, value in _created().items():
             patch.setenv(name, value)
         granting.record()
         yield
     _forget()
 
 
-def _made() -> dict[str, str]:
+def _created() -> dict[str, str]:
     """Create what the handlers use; return the environment that names it."""
     database, sqs = moto_clients.client("dynamodb"), moto_clients.client("sqs")
     tables.create_tables(database)
@@ -76,8 +76,8 @@ def _made() -> dict[str, str]:
 def _forget() -> None:
     """Forget what the wiring made, as a new process does."""
     wired = [import_module(f"functions.wiring.{name}") for name in WIRED]
-    made = [each for module in (*wired, archive_changes, clients) for _, each in getmembers(module)]
-    for each in made:
+    caches = [each for module in (*wired, archive_changes, clients) for _, each in getmembers(module)]
+    for each in caches:
         if hasattr(each, "cache_clear") and not isinstance(each, type):
             each.cache_clear()
 

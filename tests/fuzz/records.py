@@ -44,9 +44,9 @@ class Judge:
     delivered: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
-    def expect(self, holds: bool, name: str, said: object) -> None:
+    def expect(self, holds: bool, name: str, found: object) -> None:
         if not holds:
-            self.wrong.append(f"{name}: {said}"[:600])
+            self.wrong.append(f"{name}: {found}"[:600])
 
 
 def good_bodies(tenant: Tenant) -> dict[str, str]:

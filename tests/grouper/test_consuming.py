@@ -40,9 +40,9 @@ def test_a_bug_on_one_message_does_not_take_the_others_along():
 
 
 def test_what_there_is_no_time_for_comes_back_untouched():
-    left = iter([True, False, False, False])
+    times = iter([True, False, False, False])
     seen: list[str] = []
-    consumed = consume(RECORDS, seen.append, lambda: next(left))
+    consumed = consume(RECORDS, seen.append, lambda: next(times))
 
     assert seen == ["0"]
     assert consumed.failed == ("m1", "m2", "m3")

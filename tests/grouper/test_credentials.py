@@ -203,9 +203,9 @@ def test_nothing_shows_the_headers(service, caplog):
 
 
 def session():
-    made = Session()
-    made._credentials = Credentials("AKID", "secret-key", "session-token")
-    return made
+    session = Session()
+    session._credentials = Credentials("AKID", "secret-key", "session-token")
+    return session
 
 
 def test_a_signed_request_names_service_and_region(service):

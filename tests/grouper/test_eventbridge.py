@@ -32,19 +32,19 @@ def test_a_failed_task_is_published_and_its_item_fails(ended):
 
 
 def test_a_success_is_the_ack_of_its_item_alone(ended):
-    done = replace(ended, state=TaskState.SUCCEEDED, detail="stored")
+    succeeded = replace(ended, state=TaskState.SUCCEEDED, detail="stored")
 
-    assert reported(done) == (
+    assert reported(succeeded) == (
         [],
         [ItemAck("t", item_named("i"), failed=False, reason="", caller="a:SUCCEEDED")],
     )
 
 
 def test_a_success_is_published_where_it_is_wanted(ended):
-    done, published = replace(ended, state=TaskState.SUCCEEDED), []
-    OutcomeNotifier(published.extend, [].extend, succeeded=True).notify([ended, done])
+    succeeded, published = replace(ended, state=TaskState.SUCCEEDED), []
+    OutcomeNotifier(published.extend, [].extend, succeeded=True).notify([ended, succeeded])
 
-    assert published == [ended, done]
+    assert published == [ended, succeeded]
 
 
 def test_a_task_without_an_item_acks_nothing(ended):

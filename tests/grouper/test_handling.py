@@ -217,10 +217,10 @@ def test_a_call_in_place_takes_a_token_of_the_rate():
     assert handle(bench).calls == 2
 
 
-@pytest.mark.parametrize(("rest", "delay"), [(0.2, 1), (1.5, 2), (40, 40)])
-def test_a_message_of_a_resting_bundle_waits_for_its_rest_without_jitter(rest, delay):
+@pytest.mark.parametrize(("backoff", "delay"), [(0.2, 1), (1.5, 2), (40, 40)])
+def test_a_message_of_a_resting_bundle_waits_for_its_rest_without_jitter(backoff, delay):
     bench = sealed()
-    bench.store.write_bundle(replace(stored(bench), not_before=bench.clock.at + timedelta(seconds=rest)))
+    bench.store.write_bundle(replace(stored(bench), not_before=bench.clock.at + timedelta(seconds=backoff)))
 
     assert handle(bench).handled_as is HandledAs.WAITING
     assert sent(bench) == [(replace(bench.message, waits=3), delay)]
@@ -241,12 +241,12 @@ def test_a_bundle_that_is_put_back_rests_for_its_backoff(waits, attempt, delay):
     bench = sealed(attempt=attempt)
     bench.api.answers = [BUSY]
     handled = handle(bench, waits=waits, swept=True)
-    rest = 1.5 * 2**attempt
+    backoff = 1.5 * 2**attempt
 
     assert (handled.handled_as, handled.calls) == (HandledAs.RETRIED, 1)
     assert sent(bench) == [(BundleMessage(bench.message.key, waits + 1), delay)]
     assert (stored(bench).state, stored(bench).call_until) == (BundleState.READY, None)
-    assert stored(bench).not_before == bench.clock.at + timedelta(seconds=rest)
+    assert stored(bench).not_before == bench.clock.at + timedelta(seconds=backoff)
 
 
 NAMED = [Answer(members={"a": Outcome(Verdict.RETRY)}), Answer(BUSY.whole, {"a": Outcome(Verdict.OK)})]

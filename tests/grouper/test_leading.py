@@ -38,11 +38,11 @@ def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
 
 
 def test_each_term_of_a_leader_has_its_whole_lease(bench, monkeypatch):
-    left, put = [], bench.store.put_lease
+    leases, put = [], bench.store.put_lease
 
     def put_later(seen, lease):
         if lease.holder:
-            left.append(lease.until - bench.clock.at)
+            leases.append(lease.until - bench.clock.at)
         bench.clock.advance(seconds=1)
         return put(seen, lease)
 
@@ -50,7 +50,7 @@ def test_each_term_of_a_leader_has_its_whole_lease(bench, monkeypatch):
     bench.register(*"abcdefg")
     bench.step()
 
-    assert left == [SMALL.lease] * 3
+    assert leases == [SMALL.lease] * 3
 
 
 def test_a_rest_that_may_still_wait_is_left_for_a_fuller_bundle():
@@ -240,9 +240,9 @@ class Fill:
 
     def show(self, *pages):
         """Let the index show *pages* of names, one at each query, the last one again and again."""
-        left = list(pages)
+        remaining = list(pages)
         self.store.scripts["candidates"] = lambda *_: self.candidates(
-            *(left.pop(0) if len(left) > 1 else left[0])
+            *(remaining.pop(0) if len(remaining) > 1 else remaining[0])
         )
 
     def __call__(self, own=None):

@@ -16,8 +16,8 @@ from tests.grouper.conftest import TENANT
 ITEM = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:7"
 
 
-def message(message_id, **said):
-    return {"messageId": message_id, "body": json.dumps({"target": "search", "payload": message_id} | said)}
+def message(message_id, **fields):
+    return {"messageId": message_id, "body": json.dumps({"target": "search", "payload": message_id} | fields)}
 
 
 def register(bench, *records, isolate=None):
@@ -88,7 +88,7 @@ def test_a_delivery_registers_its_tasks_and_returns_what_is_malformed(bench):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {"target": 5},
         {"taskId": ["a"]},
@@ -102,8 +102,8 @@ def test_a_delivery_registers_its_tasks_and_returns_what_is_malformed(bench):
     ],
     ids=str,
 )
-def test_a_message_is_read_as_strictly_as_a_request(bench, said):
-    assert register(bench, message("m-1", **said)).failed == ("m-1",)
+def test_a_message_is_read_as_strictly_as_a_request(bench, fields):
+    assert register(bench, message("m-1", **fields)).failed == ("m-1",)
 
 
 def test_a_message_needs_a_payload_which_may_be_null(bench):
@@ -164,10 +164,10 @@ def over(_tasks: int) -> None:
     raise QuotaExceeded("over", quota="tasks", limit=1, used=2, retry_after=3)
 
 
-def delivered(message_id: str, receives: int, **said: object) -> dict[str, object]:
+def delivered(message_id: str, receives: int, **fields: object) -> dict[str, object]:
     attributes = {"ApproximateReceiveCount": str(receives)}
     more = {"receiptHandle": f"r-{message_id}", "eventSourceARN": ARN, "attributes": attributes}
-    return message(message_id, **said) | more
+    return message(message_id, **fields) | more
 
 
 def test_messages_over_the_quota_return_and_register_nothing(bench, caplog):

@@ -31,8 +31,8 @@ def test_a_bundle_is_called_again_only_after_the_status_of_an_outage():
     answers = {status: refusal_of(status, after) for status in range(300, 600)}
 
     for status, answer in answers.items():
-        verdict, rest = (Verdict.RETRY, after) if status in AGAIN else (Verdict.FAIL, None)
-        assert answer == Answer(Outcome(verdict, f"status {status}"), retry_after=rest)
+        verdict, backoff = (Verdict.RETRY, after) if status in AGAIN else (Verdict.FAIL, None)
+        assert answer == Answer(Outcome(verdict, f"status {status}"), retry_after=backoff)
 
 
 NO_OUTCOME = [b"", b" \r\n", b"OK", b"\xff\xfe\x00", b"9" * 5000, b"null", b"true", b"5", b'"ok"', b"[]"]

@@ -287,12 +287,12 @@ def test_a_bundle_id_has_one_form(text):
 def test_a_claim_fits_one_transaction_and_a_bundle_one_item(full):
     names = tuple(f"{number:064}" for number in range(SIZE_MAX))
     request = claim("T", "B", bundle(*names, version=2), names[:98])
-    said = rules.verdicts(
+    verdicts = rules.verdicts(
         bundle(*names), Outcome(Verdict.OK), {n: Outcome(Verdict.FAIL, full) for n in names}, 3
     )
 
     assert len(request["TransactItems"]) == 99
-    assert sum(len(n) + 1 for n in names) + len(outcomes_text(said)["S"].encode()) < 300_000
+    assert sum(len(n) + 1 for n in names) + len(outcomes_text(verdicts)["S"].encode()) < 300_000
 
 
 PART = Lane("t", "search", "part-x-0")

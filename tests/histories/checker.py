@@ -66,19 +66,19 @@ class Search:
                 stack.pop()
                 path = path[:-1]
                 continue
-            operation, done, state = way
+            operation, applied, state = way
             path.append(operation)
-            if not self.answered & ~done:
+            if not self.answered & ~applied:
                 return Found(True, path)
             longest = list(path) if len(path) > len(longest) else longest
-            stack.append(self._ways(done, state))
+            stack.append(self._ways(applied, state))
         return Found(False, longest)
 
-    def _ways(self, done: int, state: Hashable) -> Iterator[Way]:
+    def _ways(self, applied: int, state: Hashable) -> Iterator[Way]:
         """Yield each operation that may come next, with the set and the state after it, if they are new."""
         ways = [
-            (self.operations[at], done | 1 << at, after)
-            for at in self._minimal(done)
+            (self.operations[at], applied | 1 << at, after)
+            for at in self._minimal(applied)
             for after in self.step(state, self.operations[at])
         ]
         reads = [way for way in ways if way[0].is_answered and way[0].name in self.reads]
@@ -91,14 +91,14 @@ class Search:
                     raise Undecided(f"{len(self.operations)} operations, {VISITS_MAX} visits")
                 yield way
 
-    def _minimal(self, done: int) -> list[int]:
-        """Return the operations that are not *done*, and began before any of these ended."""
-        left = [at for at in range(len(self.operations)) if not done >> at & 1]
-        first_end = min((self.operations[at].ended for at in left), default=inf)
+    def _minimal(self, applied: int) -> list[int]:
+        """Return the operations that are not *applied*, and began before any of these ended."""
+        remaining = [at for at in range(len(self.operations)) if not applied >> at & 1]
+        first_end = min((self.operations[at].ended for at in remaining), default=inf)
         return [
             at
-            for at in left
-            if self.operations[at].began <= first_end and not (self.before[at] | self.twins[at]) & ~done
+            for at in remaining
+            if self.operations[at].began <= first_end and not (self.before[at] | self.twins[at]) & ~applied
         ]
 
 

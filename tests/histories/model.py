@@ -37,6 +37,6 @@ class Recorded:
             return Violation("undecided", f"{key}: {error}")
         if found.right:
             return None
-        left = [each for each in operations if each.is_answered and each not in found.order]
+        unordered = [each for each in operations if each.is_answered and each not in found.order]
         text = f"{key}: no order has all {len(operations)} operations"
-        return Violation("linearizable", f"{text}; after the longest one: {left[0]}")
+        return Violation("linearizable", f"{text}; after the longest one: {unordered[0]}")

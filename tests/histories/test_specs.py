@@ -17,7 +17,7 @@ from tests.histories.history import UNKNOWN, Operation
 from tests.histories.queue_spec import ACCEPTED, ACKED, REJECTED, Key
 from tests.histories.tracker_spec import SWEEPER, Batch
 
-DONE, FAILED = Outcome.SUCCESS, Outcome.FAILURE
+SUCCESS, FAILED = Outcome.SUCCESS, Outcome.FAILURE
 NEW, KNOWN = Verdict.ACCEPTED, Verdict.DUPLICATE
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ class Batches:
         return [first, then]
 
     @staticmethod
-    def ack(item, at, verdict=NEW, outcome=DONE, notified=None, by=None):
+    def ack(item, at, verdict=NEW, outcome=SUCCESS, notified=None, by=None):
         mark = op("mark", item, outcome, at=at, answer=verdict)
         callers = frozenset({by or f"acker {item}"})
         settle = op("settle", callers, 1 << item, outcome is FAILED, at=at, answer=notified)
@@ -54,7 +54,7 @@ class Batches:
     @staticmethod
     def ack_pages(verdicts, at, notified):
         """One request of the acker, with an item in each page."""
-        marks = [op("mark", item, DONE, at=at, answer=verdict) for item, verdict in enumerate(verdicts)]
+        marks = [op("mark", item, SUCCESS, at=at, answer=verdict) for item, verdict in enumerate(verdicts)]
         marks.append(op("climb", "acker", at=at))
         settle = op("settle", frozenset({"acker"}), (1 << len(verdicts)) - 1, False, at=at, answer=notified)
         settle.after = tuple(marks)
@@ -82,7 +82,7 @@ BROKEN = {
         *ADDED, *B.ack(0, (3, 4)), *B.ack(0, (5, 6), KNOWN, FAILED), op("failed", 0, at=(7, 8), answer=True)
     ],
     "an effect before its request": [
-        *ADDED, *CLOSED, *B.ack(0, (5, 6)), lost("mark", 1, DONE, at=9), lost("settle", SWEEPER, at=9),
+        *ADDED, *CLOSED, *B.ack(0, (5, 6)), lost("mark", 1, SUCCESS, at=9), lost("settle", SWEEPER, at=9),
         *B.get((7, 8), "COMPLETE", 2),
     ],
 }  # fmt: skip

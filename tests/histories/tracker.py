@@ -249,9 +249,9 @@ def _verdict(report: AckReport, ack: Ack) -> Any:
 class RecordedWorld(World):
     """A run of the simulator whose trackers are recorded."""
 
-    def __init__(self, made: list[RecordedWorld], recorder: Recorder, *args: Any) -> None:
+    def __init__(self, worlds: list[RecordedWorld], recorder: Recorder, *args: Any) -> None:
         self.recorder, self.repeated = recorder, set[Actor | None]()
-        made.append(self)
+        worlds.append(self)
         super().__init__(*args)
         fail = self.store.fail
 

@@ -43,7 +43,7 @@ def test_what_the_page_says_is_printed_is_printed(names):
     printed = names["printed"]
 
     assert printed["again"] == ["True"]
-    assert names["rest"].status().origin_batch_id == names["first"]
+    assert names["reopened"].status().origin_batch_id == names["first"]
     assert printed["ended"] == ["CANCELLED cancelled the catalog is withdrawn"]
     assert names["second"] != names["first"]
     assert printed["ack"][1:] == ["CLOSED 4 1 10"]
@@ -57,7 +57,7 @@ def test_what_the_page_says_is_printed_is_printed(names):
 def test_reports_have_the_verdicts_and_completions_of_the_page(names):
     assert [one.verdict for one in names["report"].results] == [Verdict.ACCEPTED] * 3
     assert names["last"].ranges[0].counts == {Verdict.ACCEPTED: 6}
-    assert [done.user_key for done in names["last"].completions] == ["catalog-7"]
+    assert [completion.user_key for completion in names["last"].completions] == ["catalog-7"]
 
 
 def test_the_client_on_the_tables_sees_what_the_client_over_http_did(names):

@@ -70,10 +70,10 @@ def guarded() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def secret(run: LocalRun) -> str:
-    made = run.client("secretsmanager").create_secret(
+    created = run.client("secretsmanager").create_secret(
         Name="batch-api", SecretString=json.dumps({"Authorization": FIRST})
     )
-    arn: str = made["ARN"]
+    arn: str = created["ARN"]
     return arn
 
 
@@ -82,14 +82,14 @@ def function(run: LocalRun) -> str:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("batch.py", CODE)
-    made = run.client("lambda").create_function(
+    created = run.client("lambda").create_function(
         FunctionName="batch",
         Runtime=f"python3.{sys.version_info.minor}",
         Role="arn:aws:iam::000000000000:role/batch",
         Handler="batch.handler",
         Code={"ZipFile": packed.getvalue()},
     )
-    arn: str = made["FunctionArn"]
+    arn: str = created["FunctionArn"]
     return arn
 
 

@@ -226,7 +226,7 @@ def test_a_callback_that_ends_while_its_function_runs_resumes_it_afterwards(run:
 
 
 @pytest.fixture(scope="module")
-def made(run: LocalRun) -> str:
+def function_name(run: LocalRun) -> str:
     """The name of the function of the template."""
     run.client("cloudformation").create_stack(StackName="made", TemplateBody=json.dumps(TEMPLATE))
     stacks = run.client("cloudformation").describe_stacks
@@ -235,9 +235,9 @@ def made(run: LocalRun) -> str:
 
 
 @pytest.mark.parametrize("kind", ["RequestResponse", "Event"])
-def test_a_function_of_a_template_is_durable(run: LocalRun, made: str, kind: Any) -> None:
+def test_a_function_of_a_template_is_durable(run: LocalRun, function_name: str, kind: Any) -> None:
     functions = run.client("lambda")
-    functions.invoke(FunctionName=made, Payload=b"{}", InvocationType=kind)
-    found = functions.list_durable_executions_by_function(FunctionName=made)["DurableExecutions"]
+    functions.invoke(FunctionName=function_name, Payload=b"{}", InvocationType=kind)
+    found = functions.list_durable_executions_by_function(FunctionName=function_name)["DurableExecutions"]
 
     assert {ended(run, each["DurableExecutionArn"])["Result"] for each in found} == {"1"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fanin import Fanin, Stages
-from tests.http.test_lifecycle import listed, opened
-from tests.http.test_tracking import get, send
+from tests.http.test_lifecycle import fail, listed, opened
+from tests.http.test_tracking import ack, get, send
 
 
 def below(api, count=2):
@@ -47,6 +49,28 @@ def test_a_cancel_with_the_children_ends_each_once_with_an_event(api, bus):
         assert get(api, child)["reason"] == f"batch {top} was cancelled"
         assert {event["kind"] for event in bus.of(child)} == {"BatchCancelled"}
         assert len({event["eventId"] for event in bus.of(child)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("fails_on", "limit", "result"),
+    [
+        ("failed", 1, "completed_with_failures"),
+        ("failed", None, "succeeded"),
+        ("any", None, "completed_with_failures"),
+        ("never", 1, "succeeded"),
+    ],
+)
+def test_a_child_fails_the_item_of_its_parent_by_the_end_that_it_names(api, bus, fails_on, limit, result):
+    parent, (item,) = opened(api, 1)
+    api.close(parent)
+    limits = {} if limit is None else {"maxFailures": limit}
+    child, items = opened(api, 2, parentItemId=item, parentFailsOn=fails_on, **limits)
+    fail(api, items[0])
+    if limit is None:
+        ack(api, items[1])
+        api.close(child)
+
+    assert {event["result"] for event in bus.of(parent)} == {result}
 
 
 def test_stages_go_on_by_their_events(run, bus):

@@ -38,14 +38,14 @@ def listed(api: Api, queue: str, state: str = "queued", **query):
 
 
 def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_frozen(run: LocalRun) -> None:
-    done = failures(Site(run, "failures"), jobs=100, workers=3)
+    outcome = failures(Site(run, "failures"), jobs=100, workers=3)
 
-    assert done.odd == {}
-    assert done.unfinished == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}
-    assert done.rejected > 0
-    assert (done.refused_acks > 0, done.late_acks) == (True, 0)
+    assert outcome.odd == {}
+    assert outcome.unfinished == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}
+    assert outcome.rejected > 0
+    assert (outcome.refused_acks > 0, outcome.late_acks) == (True, 0)
     # How soon is for the benchmark to say: here it may wait for a machine that others use.
-    assert min(done.takeovers) > 0
+    assert min(outcome.takeovers) > 0
 
 
 @pytest.mark.proof

@@ -60,12 +60,12 @@ class Sent:
         while time.monotonic() < give_up:
             if f"Dropped invocation of {self.function}:" in self.run._emulator.directory.log.read_text():
                 return "stopped"
-            if self._left() == 0:
+            if self._remaining() == 0:
                 return "processed"
             time.sleep(0.3)
         return "waiting"
 
-    def _left(self) -> int:
+    def _remaining(self) -> int:
         facts = self.sqs.get_queue_attributes(QueueUrl=self.url, AttributeNames=["All"])["Attributes"]
         return sum(int(facts[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible"))
 

@@ -61,7 +61,7 @@ def test_an_object_that_is_created_is_published_and_so_is_one_on_request(
     run: LocalRun, api: Api, put: Callable[[str], object]
 ) -> None:
     put("in/created-7.jsonl")
-    put("in/created-7.csv")
+    put("in/created-7.csv.gz")
     listed = f"{api.url}/v1/batches?userKey=created-7&state=CLOSED"
     batches: list[Any] = eventually(lambda: json.loads(api.pool.request("GET", listed).data)["batches"])
     (created,) = [each["batchId"] for each in batches]

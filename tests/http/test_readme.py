@@ -37,8 +37,8 @@ def test_the_readmes_publisher_consumer_and_acks_work_together(run, api, monkeyp
     found = api.status(batch)
     assert (found["total"], found["progress"]["acked"], found["state"]) == (100, 20, "CLOSED")
     exec(ACKS, published)  # noqa: S102
-    said = re.search(r"print\(status.*#\s*(.*)", ACKS)[1]
-    assert capsys.readouterr().out.strip() == _smaller(said)
+    printed = re.search(r"print\(status.*#\s*(.*)", ACKS)[1]
+    assert capsys.readouterr().out.strip() == _smaller(printed)
     assert api.status(batch)["result"] == "completed_with_failures"
 
 

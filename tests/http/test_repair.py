@@ -12,14 +12,16 @@ def test_failed_items_are_done_again_in_a_new_batch_of_which_the_event_names_the
     origin, items = opened(api, 10, userKey="again")
     fail(api, items[2], items[5], items[6])
     send(api, f"/v1/batches/{origin}/cancel", {})
-    status, made = send(api, f"/v1/batches/{origin}/reopen", {})
-    pairs = [pair for page in listed(api, f"/v1/batches/{made['batchId']}/origin") for pair in page["pairs"]]
-    new = [f"{made['batchId']}:{made['groups'][0]['id']}:{index}" for index in range(3)]
+    status, reopened = send(api, f"/v1/batches/{origin}/reopen", {})
+    pairs = [
+        pair for page in listed(api, f"/v1/batches/{reopened['batchId']}/origin") for pair in page["pairs"]
+    ]
+    new = [f"{reopened['batchId']}:{reopened['groups'][0]['id']}:{index}" for index in range(3)]
 
-    assert (status, made["total"], made["state"]) == (201, 3, "CLOSED")
+    assert (status, reopened["total"], reopened["state"]) == (201, 3, "CLOSED")
     assert [(pair["origin"]["from"], pair["item"]["from"]) for pair in pairs] == [(2, 0), (5, 1)]
     assert ack(api, *new)[0] == ["accepted"] * 3
-    event, *_ = bus.of(made["batchId"])
+    event, *_ = bus.of(reopened["batchId"])
     assert (event["kind"], event["result"]) == ("BatchCompleted", "succeeded")
     assert (event["originBatchId"], event["userKey"]) == (origin, "again")
 

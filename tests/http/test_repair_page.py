@@ -59,5 +59,5 @@ def test_kept_messages_are_sent_with_the_new_ids_of_their_items(names):
 
         assert sent["Body"] == '{"itemId": "new-1"}'
         assert set(sent["MessageAttributes"]) == {"mine"}
-        left = sqs.get_queue_attributes(QueueUrl=kept, AttributeNames=["All"])["Attributes"]
-        assert left["ApproximateNumberOfMessagesNotVisible"] == "1"
+        of_queue = sqs.get_queue_attributes(QueueUrl=kept, AttributeNames=["All"])["Attributes"]
+        assert of_queue["ApproximateNumberOfMessagesNotVisible"] == "1"

@@ -48,6 +48,20 @@ def test_results_are_read_once_the_batch_has_ended(fanin, run):
     assert list(fanin.results(batch.id)) == expected
 
 
+def test_two_results_of_one_item_before_the_end_give_one_at_every_read(fanin, run):
+    with fanin.open(results=True) as batch:
+        items = batch.add(2)
+        for result in ("first", "again"):
+            acked(run, {"itemId": items[0], "result": result})
+        fanin.ack([items[1]])
+    reads = [list(batch.results()), [(items[0], shown(run, batch, "?position=0")["item"]["result"])]]
+    acked(run, {"itemId": items[0], "result": "late"})
+    reads += [list(fanin.results(batch.id))]
+
+    assert reads == [[(items[0], reads[0][0][1])]] * 3
+    assert reads[0][0][1] in ("first", "again")
+
+
 def test_the_answer_has_the_manifest_and_links_of_gzipped_lines(fanin, run):
     with fanin.open(results=True) as batch:
         (item,) = batch.add(1)

@@ -51,10 +51,10 @@ def machine(run: LocalRun, queue: str) -> str:
         Code={"ZipFile": packed()},
         Environment={"Variables": {"FANIN_URL": run.url, "QUEUE_URL": queue}},
     )
-    made = run.client("stepfunctions").create_state_machine(
+    created = run.client("stepfunctions").create_state_machine(
         name="waits", definition=BLOCKS["state machine"], roleArn=ROLE
     )
-    arn: str = made["stateMachineArn"]
+    arn: str = created["stateMachineArn"]
     return arn
 
 

@@ -94,11 +94,11 @@ def test_a_section_of_the_page_runs(section: str, page: PageRun, request: pytest
 def node(page: PageRun, script: str, argument: Any, env: dict[str, str]) -> Any:
     """What *script* printed, given *argument* as JSON."""
     command = [str(npm.node()), script, json.dumps(argument)]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, check=False, cwd=page.folder, env=env, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
 
 
 def test_the_consumer_of_the_page_acks_what_is_done_and_returns_the_rest(

@@ -20,7 +20,7 @@ def _without_sources() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def plain() -> Assembly:
+def default() -> Assembly:
     """The deployment with every setting at its default."""
     return synthesised()
 

@@ -117,11 +117,11 @@ Row = dict[str, Any]
 
 def covering(strength: int, *rows: Row) -> Iterator[Row]:
     """Yield *rows*, and deployments after which every valid combination of *strength* values is in one."""
-    left = {each for each in _combinations(strength) if _is_valid(dict(each))}
+    remaining = {each for each in _combinations(strength) if _is_valid(dict(each))}
     given = iter(rows)
-    while left:
-        row = next(given, None) or _row(left)
-        left -= set(itertools.combinations(sorted(row.items()), strength))
+    while remaining:
+        row = next(given, None) or _row(remaining)
+        remaining -= set(itertools.combinations(sorted(row.items()), strength))
         yield row
 
 
@@ -138,11 +138,11 @@ def _combinations(strength: int) -> Iterator[tuple[tuple[str, int], ...]]:
         )
 
 
-def _row(left: set[tuple[tuple[str, int], ...]]) -> Row:
-    """Return a valid deployment that has many of the combinations in *left*."""
+def _row(remaining: set[tuple[tuple[str, int], ...]]) -> Row:
+    """Return a valid deployment that has many of the combinations in *remaining*."""
     row: Row = {}
     # In sorted order the first option's pairs fill a row alone.
-    for each in random.Random(1).sample(sorted(left), len(left)):
+    for each in random.Random(1).sample(sorted(remaining), len(remaining)):
         merged = {**row, **dict(each)}
         if merged.items() >= row.items() and _is_valid(merged):
             row = merged
@@ -166,8 +166,8 @@ def _is_valid(row: Mapping[str, int]) -> bool:
     )
 
 
-PLAIN = ("target", "grouper", "queues", "python_version", "stage")
-ALL = {name: 0 if name in PLAIN else 1 for name in OPTIONS}
+UNSET = ("target", "grouper", "queues", "python_version", "stage")
+ALL = {name: 0 if name in UNSET else 1 for name in OPTIONS}
 EVERYTHING = settings(ALL)
 """Every part of the stack, and an entry in every list that makes resources or grants."""
 

@@ -44,9 +44,9 @@ class Recorder:
         self.handler = ""
         self.sent: Sent = defaultdict(set)
 
-    def listen(self, made: Iterable[Callable[[], Any]]) -> None:
-        """Listen to the clients that *made* make."""
-        for each in made:
+    def listen(self, factories: Iterable[Callable[[], Any]]) -> None:
+        """Listen to the clients that *factories* make."""
+        for each in factories:
             each().meta.events.register("provide-client-params", self._note)
 
     def _note(self, params: dict[str, Any], model: Any, **_: Any) -> None:
@@ -184,9 +184,9 @@ def _fuzzed_deliveries(recorder: Recorder) -> None:
     """Send the consumers deliveries with broken messages, at their first receive and at later ones."""
     called = records._called
 
-    def noted(judge: records.Judge, handler: str, *rest: Any) -> Any:
+    def noted(judge: records.Judge, handler: str, *others: Any) -> Any:
         with recorder.of(handler):
-            return called(judge, handler, *rest)
+            return called(judge, handler, *others)
 
     with deployment(), patch.object(records, "_called", noted):
         recorder.listen((clients.dynamodb, clients.sqs, clients.events, clients.s3))

@@ -23,10 +23,10 @@ def shop() -> tuple[Assembly, list[str], SimpleNamespace]:
     folder = scratch_folder()
     app = cdk.App(context=UNBUNDLED, outdir=str(folder))
     stack = cdk.Stack(app, "Shop")
-    made = connected(stack)
+    parts = connected(stack)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     template: dict[str, Any] = dict(app.synth().get_stack_by_name("Shop").template)
-    return Assembly(template, folder), findings(folder), made
+    return Assembly(template, folder), findings(folder), parts
 
 
 def findings(folder: Path) -> list[str]:
@@ -54,7 +54,7 @@ def connected(stack: Any) -> SimpleNamespace:
     loader, worker, viewer, caller = (
         function(stack, name) for name in ("Loader", "Worker", "Viewer", "Caller")
     )
-    work, done = queue(stack, "Work", Duration.seconds(180)), queue(stack, "Done", None)
+    work, finished = queue(stack, "Work", Duration.seconds(180)), queue(stack, "Done", None)
     alarms = sns.Topic(stack, "AlarmTopic", enforce_ssl=True)
     key = kms.Key(stack, "Key", enable_key_rotation=True)
     tracker = FaninTracker(stack, "Fanin", protect_data=True, alarms=alarms, monitoring="full")
@@ -62,8 +62,8 @@ def connected(stack: Any) -> SimpleNamespace:
     tracker.grant_read(viewer)
     tracker.grant_call_api(caller, "POST /v1/batches", "GET /v1/batches/{batchId}")
     tracker.consume(work, worker)
-    tracker.on_completed(targets.SqsQueue(done), user_key_prefix=PREFIX)
-    own = targets.SqsQueue(done, retry_attempts=3)
+    tracker.on_completed(targets.SqsQueue(finished), user_key_prefix=PREFIX)
+    own = targets.SqsQueue(finished, retry_attempts=3)
     tracker.on_ended(own, id="Ends")
     machine = state_machine(stack)
     durable = lambda_.DurableConfig(execution_timeout=Duration.hours(1))

@@ -237,9 +237,9 @@ def test_without_monitoring_there_is_no_alarm_no_topic_no_trace_and_no_metric() 
 
 
 def test_traces_which_are_billed_are_those_of_full_monitoring_alone(
-    plain: Assembly, configured: Assembly
+    default: Assembly, configured: Assembly
 ) -> None:
-    for assembly, is_traced in ((plain, False), (configured, True)):
+    for assembly, is_traced in ((default, False), (configured, True)):
         for name, function in assembly.of_type("AWS::Lambda::Function").items():
             assert ("TracingConfig" in function["Properties"]) == is_traced, name
             assert "POWERTOOLS_METRICS_DISABLED" not in function["Properties"]["Environment"]["Variables"]

@@ -110,13 +110,13 @@ def test_glue_is_given_the_script_and_the_zip(glue, jobs, tmp_path):
 @pytest.mark.parametrize("name", entry.known())
 def test_a_job_takes_the_options_that_it_is_given(jobs, name, capsys):
     arguments = {**jobs[name]["DefaultArguments"], **jobs[name]["NonOverridableArguments"]}
-    read, rest = entry.read(chain.from_iterable((key, flat(value)) for key, value in arguments.items()))
+    read, unread = entry.read(chain.from_iterable((key, flat(value)) for key, value in arguments.items()))
     with pytest.raises(SystemExit):
         entry.job(name).main(["--help"])
     known = set(re.findall(r"--[A-Za-z][\w-]*", capsys.readouterr().out))
 
     assert read == name
-    assert {text for text in rest if text.startswith("--")} <= known
+    assert {text for text in unread if text.startswith("--")} <= known
 
 
 def expected(glue, name):

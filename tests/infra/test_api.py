@@ -14,18 +14,18 @@ def routes_of(assembly):
     return {each["Properties"]["RouteKey"]: each["Properties"] for each in found}
 
 
-def test_every_route_asks_for_an_iam_signature(plain):
-    assert {each["AuthorizationType"] for each in routes_of(plain).values()} == {"AWS_IAM"}
+def test_every_route_asks_for_an_iam_signature(default):
+    assert {each["AuthorizationType"] for each in routes_of(default).values()} == {"AWS_IAM"}
 
 
-def test_a_grant_of_a_route_covers_no_other_but_the_reads_below_it(plain):
+def test_a_grant_of_a_route_covers_no_other_but_the_reads_below_it(default):
     """In a policy, a wildcard stands for slashes too."""
     import aws_cdk as cdk
 
     from fanin_cdk import FaninTracker
 
     api = FaninTracker(cdk.Stack(cdk.App(context=UNBUNDLED), "Mine"), "Fanin", queues=True).api
-    routes = routes_of(plain)
+    routes = routes_of(default)
     granted = {route: api.arns([route])[0].partition("/$default/")[2] for route in routes}
     requests = {route: re.sub(r"\{\w+\}", "x", route.replace(" ", "")) for route in routes}
     more = {(a, b) for a in routes for b in routes if a != b and fnmatchcase(requests[b], granted[a])}
@@ -47,17 +47,17 @@ def test_with_an_issuer_every_route_asks_for_its_jwt(configured):
     }
 
 
-def test_every_function_has_the_claims_of_a_jwt(configured, plain):
+def test_every_function_has_the_claims_of_a_jwt(configured, default):
     claims = {"FANIN_JWT_TENANT_CLAIM": "org", "FANIN_JWT_CALLER_CLAIM": "client_id"}
 
-    for assembly, expected in ((configured, claims), (plain, {})):
+    for assembly, expected in ((configured, claims), (default, {})):
         for function in assembly.of_type("AWS::Lambda::Function").values():
             variables = function["Properties"]["Environment"]["Variables"]
             assert {name: value for name, value in variables.items() if "_JWT_" in name} == expected
 
 
-def test_the_stage_throttles_and_logs_each_request(plain):
-    stage = plain.only("AWS::ApiGatewayV2::Stage")["Properties"]
+def test_the_stage_throttles_and_logs_each_request(default):
+    stage = default.only("AWS::ApiGatewayV2::Stage")["Properties"]
     line = json.loads(stage["AccessLogSettings"]["Format"])
 
     assert stage["StageName"] == "$default"
@@ -68,8 +68,8 @@ def test_the_stage_throttles_and_logs_each_request(plain):
     assert line["route"] == "$context.routeKey"
 
 
-def test_a_log_that_a_service_writes_takes_no_room_in_the_one_policy_of_the_account(plain):
-    names = logs_by_a_policy(plain.template)
+def test_a_log_that_a_service_writes_takes_no_room_in_the_one_policy_of_the_account(default):
+    names = logs_by_a_policy(default.template)
 
     assert names
     for name in names:
@@ -116,14 +116,14 @@ def test_the_access_log_names_the_caller_first_so_that_its_text_replaces_no_othe
     assert not [each for each in fields.values() if "header" in each.lower() or "apikey" in each.lower()]
 
 
-def test_with_progress_tokens_one_route_more_is_public_and_is_throttled_by_itself(plain, full):
+def test_with_progress_tokens_one_route_more_is_public_and_is_throttled_by_itself(default, full):
     public = {name for name, each in routes_of(full).items() if each["AuthorizationType"] == "NONE"}
     stage = full.only("AWS::ApiGatewayV2::Stage")
     others = {each["AuthorizationType"] for name, each in routes_of(full).items() if name not in public}
 
     assert public == {"GET /v1/progress"}
     assert others == {"AWS_IAM"}
-    assert routes_of(full).keys() - routes_of(plain).keys() >= {*public, "POST /v1/batches/{batchId}/token"}
+    assert routes_of(full).keys() - routes_of(default).keys() >= {*public, "POST /v1/batches/{batchId}/token"}
     assert stage["Properties"]["RouteSettings"] == {
         "GET /v1/progress": stage["Properties"]["DefaultRouteSettings"]
     }

@@ -40,9 +40,11 @@ def _nothing_found_before():
 
 def compiled(python, folder):
     """The sources below *folder* that have their bytecode of the version of *python*."""
-    done = subprocess.run([python, "-c", CHECK, str(folder)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    completed = subprocess.run(
+        [python, "-c", CHECK, str(folder)], capture_output=True, text=True, check=False
+    )
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout.split()
 
 
 def test_every_source_of_the_code_has_the_bytecode_of_the_runtime_for_each_python_of_this_machine(tmp_path):
@@ -97,17 +99,17 @@ def test_a_version_that_is_not_here_has_no_interpreter(tmp_path, monkeypatch):
 
 
 def test_bytecode_is_the_same_each_time_and_names_its_place_in_a_lambda(tmp_path):
-    made = []
+    archives = []
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "module.py").write_text(A_MODULE)
         compile_sources(sys.executable, folder, "/opt/python")
         (compiled,) = folder.rglob("*.pyc")
-        made.append(compiled.read_bytes())
+        archives.append(compiled.read_bytes())
 
-    assert made[0] == made[1]
-    assert made[0][4:8] == (0b01).to_bytes(
+    assert archives[0] == archives[1]
+    assert archives[0][4:8] == (0b01).to_bytes(
         4, "little"
     )  # a hash stands for the source, and it is not compared
-    assert marshal.loads(made[0][16:]).co_filename == "/opt/python/module.py"  # noqa: S302 - our own
+    assert marshal.loads(archives[0][16:]).co_filename == "/opt/python/module.py"  # noqa: S302 - our own

@@ -1,4 +1,4 @@
-"""The rules of callbacks: which events they take, whose, and what becomes of those that are not delivered."""
+"""The rules of callbacks: which events they take, whose, and where those go that are not delivered."""
 
 from __future__ import annotations
 

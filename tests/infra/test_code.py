@@ -79,12 +79,12 @@ def test_what_does_not_belong_stays_out(tmp_path):
     assert staged_files == {"functions/open.py", "fanin/a.py", "fanin/deep/local/b.py"}
 
 
-def test_the_same_code_has_the_same_hash(plain):
-    assert keys_of(synthesised(monitoring="full")) == keys_of(plain)
+def test_the_same_code_has_the_same_hash(default):
+    assert keys_of(synthesised(monitoring="full")) == keys_of(default)
 
 
-def test_other_settings_in_the_file_have_another_hash_in_the_same_code(configured, plain):
-    assert keys_of(configured) != keys_of(plain)
+def test_other_settings_in_the_file_have_another_hash_in_the_same_code(configured, default):
+    assert keys_of(configured) != keys_of(default)
 
 
 def test_other_code_has_another_hash(tmp_path):
@@ -109,7 +109,7 @@ def test_every_handler_imports_from_the_zip_with_the_environment_of_the_template
     env.pop("PYTHONPATH", None)
     handlers = sorted(handler_of(each) for each in functions)
 
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-P", "-c", IMPORT_ALL, str(asset), json.dumps(handlers)],
         env=env,
         cwd=asset,
@@ -118,4 +118,4 @@ def test_every_handler_imports_from_the_zip_with_the_environment_of_the_template
         check=False,
     )
 
-    assert (done.stdout.split(), done.stderr) == (handlers, "")
+    assert (completed.stdout.split(), completed.stderr) == (handlers, "")

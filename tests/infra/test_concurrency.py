@@ -50,12 +50,12 @@ def streams(assembly: Assembly) -> int:
 
 
 def test_in_a_new_account_the_queues_the_api_and_the_sweepers_of_a_default_stack_have_room(
-    plain: Assembly,
+    default: Assembly,
 ) -> None:
-    taken = sum(of_queues(plain)) + of_api(plain)
+    taken = sum(of_queues(default)) + of_api(default)
 
-    assert min(of_queues(plain)) >= MAPPING_MIN
-    assert of_api(plain) >= 1
+    assert min(of_queues(default)) >= MAPPING_MIN
+    assert of_api(default) >= 1
     assert NEW_ACCOUNT - taken >= DUTIES
 
 
@@ -105,8 +105,8 @@ def warnings(assembly: Assembly) -> list[str]:
     return [entry["data"] for entry in entries if entry["type"] == "aws:cdk:warning"]
 
 
-def test_the_synthesis_warns_of_a_shortage_on_aws_alone(plain: Assembly) -> None:
+def test_the_synthesis_warns_of_a_shortage_on_aws_alone(default: Assembly) -> None:
     (warning,) = warnings(synthesised(**ARCHIVE))
 
-    assert "docs/operations.md#quotas" in warning
-    assert warnings(plain) == warnings(synthesised(**LOCAL)) == []
+    assert "docs/operations_reference.md#quotas" in warning
+    assert warnings(default) == warnings(synthesised(**LOCAL)) == []

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from fanin.settings.settings_file import SettingsFile
 from fanin_cdk.settings.config import Config, ConfigError
 from infra.config import StackConfig
 from infra.paths import ROOT
@@ -131,4 +132,4 @@ def test_every_setting_is_documented_and_read():
     }
 
     assert names <= set(re.findall(r"``(\w+)``", f"{Config.__doc__} {StackConfig.__doc__}"))
-    assert names <= read
+    assert names <= read | {field.name for field in dataclasses.fields(SettingsFile)}

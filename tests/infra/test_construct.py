@@ -70,11 +70,11 @@ TABLES = {"FANIN_BATCHES_TABLE", "FANIN_PAGES_TABLE", "FANIN_PAGE_BITS", "FANIN_
 
 def test_two_of_them_are_in_one_stack_of_a_user_and_cdk_nag_finds_nothing(stack):
     names = [name for name in stack.template["Resources"] if name.startswith(("Fanin", "Encrypted"))]
-    made = shop()[2]
+    tracked = shop()[2]
 
     assert len(names) > 180
     assert shop()[1] == []
-    assert made.tracker.config.stage != made.encrypted.config.stage
+    assert tracked.tracker.config.stage != tracked.encrypted.config.stage
 
 
 def test_a_publisher_may_open_fill_and_close_batches_and_nothing_else(stack):
@@ -144,11 +144,11 @@ def test_a_queue_whose_doorbell_is_not_made_here_is_refused():
 
 
 def test_by_default_a_caller_of_the_api_may_not_delete(stack):
-    made = shop()[2].tracker
+    tracker = shop()[2].tracker
     import aws_cdk as cdk
 
     other = function(cdk.Stack(cdk.App(), "Other"), "Caller")
-    resources = made.grant_call_api(other).principal_statements[0].resources
+    resources = tracker.grant_call_api(other).principal_statements[0].resources
 
     assert not [arn for arn in resources if "/DELETE/" in arn or arn.endswith("/end")]
     assert len(resources) > 8
@@ -257,10 +257,10 @@ def test_a_function_that_runs_no_python_gets_no_layer():
     )
     tracker.grant_ack(node)
     template = assertions.Template.from_stack(stack).to_json()
-    made = next(each for name, each in template["Resources"].items() if re.match(r"Node\w{8}$", name))
+    resource = next(each for name, each in template["Resources"].items() if re.match(r"Node\w{8}$", name))
 
-    assert "Layers" not in made["Properties"]
-    assert set(made["Properties"]["Environment"]["Variables"]) == TABLES | {"FANIN_COMPLETIONS_BUS"}
+    assert "Layers" not in resource["Properties"]
+    assert set(resource["Properties"]["Environment"]["Variables"]) == TABLES | {"FANIN_COMPLETIONS_BUS"}
 
 
 def in_a_stack(**settings):
@@ -386,8 +386,8 @@ def test_queues_may_share_a_dead_letter_queue():
     stack, tracker = in_a_stack()
     lost = sqs.DeadLetterQueue(queue=sqs.Queue(stack, "Dead"), max_receive_count=3)
     for name in ("A", "B"):
-        made = sqs.Queue(stack, name, visibility_timeout=Duration.seconds(180), dead_letter_queue=lost)
-        tracker.consume(made, function(stack, f"Worker{name}"))
+        queue = sqs.Queue(stack, name, visibility_timeout=Duration.seconds(180), dead_letter_queue=lost)
+        tracker.consume(queue, function(stack, f"Worker{name}"))
 
     of_dead = [each for each in tracker.dead_letter_handler.node.children if "Source" in each.node.id]
     assert len(of_dead) == 1
@@ -402,9 +402,9 @@ def test_without_an_api_there_is_no_url_and_no_route_to_grant():
 
 
 def test_a_route_that_the_api_does_not_have_is_named():
-    made = shop()[2].tracker
+    tracker = shop()[2].tracker
     with pytest.raises(ConfigError, match=r"the API has no route GET /v2/batches"):
-        made.grant_call_api(made.functions.defined[0], "GET /v2/batches")
+        tracker.grant_call_api(tracker.functions.defined[0], "GET /v2/batches")
 
 
 def test_the_keyword_arguments_are_the_settings():

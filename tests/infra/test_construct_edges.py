@@ -103,7 +103,7 @@ def test_long_names_and_ids_exceed_no_limit_of_a_name():
     from fanin_cdk.written import Written
 
     stack = stack_of(app_of(), "x" * 100, stack_name="y" * 128)
-    made = tracker_of(stack, "z" * 100, queues=True, job_queues=["a.b", "c" * 80])
+    tracker = tracker_of(stack, "z" * 100, queues=True, job_queues=["a.b", "c" * 80])
     body = {"Resources": {}}
     (bus,) = resources(stack, "AWS::Events::EventBus")
     bells = [
@@ -114,7 +114,7 @@ def test_long_names_and_ids_exceed_no_limit_of_a_name():
 
     assert len(Written(body, stack.stack_name).text(bus["Properties"]["Name"])) <= 256
     assert len(bells) == 2
-    assert all(len(name) <= 80 and name.startswith(f"fanin-{made.config.stage}_bell_") for name in bells)
+    assert all(len(name) <= 80 and name.startswith(f"fanin-{tracker.config.stage}_bell_") for name in bells)
 
 
 # Topics and keys
@@ -188,11 +188,11 @@ def test_an_imported_key_and_an_imported_topic_are_warned_of_since_their_policie
     tracker_of(stack, encryption_key=key, alarms=topic)
 
     found = assertions.Annotations.from_stack(stack)
-    for said in (
+    for warning in (
         "must allow events.amazonaws.com kms:Decrypt and",
         "must allow cloudwatch.amazonaws.com sns",
     ):
-        assert len(found.find_warning("*", assertions.Match.string_like_regexp(said))) == 1
+        assert len(found.find_warning("*", assertions.Match.string_like_regexp(warning))) == 1
 
 
 # Functions
@@ -203,12 +203,12 @@ def test_an_alias_and_a_version_are_equipped_as_their_function_is():
 
     stack = stack_of(app_of())
     tracker = tracker_of(stack)
-    made = {name: function(stack, name) for name in ("Alias", "Version")}
-    alias = lambda_.Alias(stack, "Live", alias_name="live", version=made["Alias"].current_version)
+    functions = {name: function(stack, name) for name in ("Alias", "Version")}
+    alias = lambda_.Alias(stack, "Live", alias_name="live", version=functions["Alias"].current_version)
     tracker.consume(worker_queue(stack), alias)
-    tracker.grant_publish(made["Version"].current_version)
+    tracker.grant_publish(functions["Version"].current_version)
 
-    for name in made:
+    for name in functions:
         (equipped,) = (
             each["Properties"]
             for each in resources(stack, "AWS::Lambda::Function", name)
@@ -241,8 +241,8 @@ def test_a_function_of_an_older_python_gets_no_layer():
     old = function(stack, "Old", runtime=lambda_.Runtime.PYTHON_3_10)
     tracker_of(stack).grant_ack(old)
 
-    (made,) = resources(stack, "AWS::Lambda::Function", "Old")
-    assert "Layers" not in made["Properties"]
+    (resource,) = resources(stack, "AWS::Lambda::Function", "Old")
+    assert "Layers" not in resource["Properties"]
 
 
 def test_a_function_reaches_the_batches_of_one_tracker_by_its_environment():
@@ -311,7 +311,7 @@ def test_values_that_would_never_match_are_refused():
 
     stack = stack_of(app_of())
     tracker, work = tracker_of(stack), worker_queue(stack)
-    done = targets.SqsQueue(work)
+    target = targets.SqsQueue(work)
     body = stepfunctions.DefinitionBody.from_chainable(stepfunctions.Pass(stack, "Pass"))
     express = stepfunctions.StateMachine(
         stack, "Quick", definition_body=body, state_machine_type=stepfunctions.StateMachineType.EXPRESS
@@ -320,9 +320,9 @@ def test_values_that_would_never_match_are_refused():
     with pytest.raises(ConfigError, match="dead_letters is 'fial'; it takes fail or keep"):
         tracker.consume(work, function(stack, "Worker"), dead_letters="fial")
     with pytest.raises(ConfigError, match="result is 'failed'; it takes succeeded or completed"):
-        tracker.on_completed(done, result="failed")
+        tracker.on_completed(target, result="failed")
     with pytest.raises(ConfigError, match="which no user key begins with"):
-        tracker.on_ended(done, user_key_prefix="x" * 257)
+        tracker.on_ended(target, user_key_prefix="x" * 257)
     with pytest.raises(ConfigError, match="Mine/Quick is an express state machine"):
         tracker.resumes(express)
     with pytest.raises(ConfigError, match="Mine/Plain is not durable"):
@@ -348,11 +348,11 @@ def test_a_tracker_in_its_own_stack_is_connected_to_everything_in_another_withou
     app = app_of()
     own, users = stack_of(app, "Own"), stack_of(app, "Users")
     tracker, worker = tracker_of(own), function(users, "Worker")
-    work, done, machine = worker_queue(users), worker_queue(users, "Done"), state_machine(users)
+    work, finished, machine = worker_queue(users), worker_queue(users, "Done"), state_machine(users)
     tracker.grant_publish(function(users, "Loader"))
     tracker.consume(work, worker)
-    tracker.on_completed(targets.SqsQueue(done), scope=users)
-    tracker.on_ended(targets.SqsQueue(done), scope=users)
+    tracker.on_completed(targets.SqsQueue(finished), scope=users)
+    tracker.on_ended(targets.SqsQueue(finished), scope=users)
     tracker.resumes(machine)
     assembly = app.synth()
 
@@ -381,8 +381,8 @@ def test_the_layer_is_made_in_the_stack_of_the_function_since_its_arn_changes():
     (layer,) = resources(users, "AWS::Lambda::LayerVersion")
     assert resources(own, "AWS::Lambda::LayerVersion", "FaninClient") == []
     assert layer
-    for made in resources(users, "AWS::Lambda::Function"):
-        assert all("Ref" in each for each in made["Properties"]["Layers"])
+    for resource in resources(users, "AWS::Lambda::Function"):
+        assert all("Ref" in each for each in resource["Properties"]["Layers"])
 
 
 # Limits

@@ -47,9 +47,9 @@ def run(installed: Path, folder: Path, code: str) -> subprocess.CompletedProcess
 
 @pytest.mark.proof
 def test_the_app_and_the_test_of_the_page_run_outside_a_clone(installed, tmp_path):
-    done = run(installed, tmp_path, APP + TEST)
+    completed = run(installed, tmp_path, APP + TEST)
 
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     assert (tmp_path / "cdk.out" / "Catalog.template.json").is_file()
 
 

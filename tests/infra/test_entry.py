@@ -40,11 +40,11 @@ def run_app(
 
 @pytest.mark.proof
 def test_it_synthesises_by_itself_what_the_command_line_would(tmp_path):
-    done = run_app(tmp_path, {"archive": True}, validation="false")
+    completed = run_app(tmp_path, {"archive": True}, validation="false")
 
     # The one warning: the archive needs more concurrent executions than a new account has.
-    assert (done.returncode, done.stderr.count("WARNING")) == (0, 1)
-    assert done.stderr.startswith("WARNING lambda_concurrency is 10, and this stack needs 15 ")
+    assert (completed.returncode, completed.stderr.count("WARNING")) == (0, 1)
+    assert completed.stderr.startswith("WARNING lambda_concurrency is 10, and this stack needs 15 ")
     assert (
         json.loads((tmp_path / "Fanin-dev.template.json").read_text()) == synthesised(archive=True).template
     )
@@ -63,13 +63,13 @@ def test_a_wrong_setting_ends_it_with_the_reason(monkeypatch):
 
 @pytest.mark.proof
 def test_too_long_a_list_ends_it_with_the_number_that_fits_and_no_traceback(tmp_path):
-    done = run_app(tmp_path, {"job_queues": [f"queue-{number}" for number in range(400)]})
+    completed = run_app(tmp_path, {"job_queues": [f"queue-{number}" for number in range(400)]})
 
-    (line,) = (line for line in done.stderr.splitlines() if line.startswith("configuration: "))
-    assert done.returncode == 1
+    (line,) = (line for line in completed.stderr.splitlines() if line.startswith("configuration: "))
+    assert completed.returncode == 1
     assert re.match(r"configuration: job_queues has 400 entries, of which \d+ fit beside the other", line)
     assert "at most 500: CloudFormation quotas" in line
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in completed.stderr
 
 
 def test_an_error_of_the_checks_ends_it_with_a_message_and_no_traceback():

@@ -94,9 +94,9 @@ def bus_of(assembly):
 
 
 @pytest.fixture(scope="module")
-def confirming(plain):
+def confirming(default):
     """The rule that has events confirmed."""
-    return plain.named("AWS::Events::Rule", "Confirmation")["Properties"]
+    return default.named("AWS::Events::Rule", "Confirmation")["Properties"]
 
 
 def event(detail_type, source="fanin"):
@@ -104,11 +104,11 @@ def event(detail_type, source="fanin"):
 
 
 @pytest.mark.parametrize("detail_type", EVENT_TYPES.values())
-def test_every_ending_event_of_the_bus_is_confirmed(plain, confirming, detail_type):
+def test_every_ending_event_of_the_bus_is_confirmed(default, confirming, detail_type):
     (target,) = confirming["Targets"]
 
     assert EventPattern.load(json.dumps(confirming["EventPattern"])).matches_event(event(detail_type))
-    assert confirming["EventBusName"] == {"Ref": bus_of(plain)}
+    assert confirming["EventBusName"] == {"Ref": bus_of(default)}
     assert target["Arn"]["Fn::GetAtt"][0].startswith("FunctionsConfirmEvent")
 
 

@@ -367,12 +367,12 @@ def test_the_runtime_and_the_page_size_are_configured(everything):
     assert {each["Properties"]["Environment"]["Variables"]["FANIN_PAGE_BITS"] for each in smaller} == {"2"}
 
 
-def test_two_stages_of_one_account_do_not_count_together(plain):
+def test_two_stages_of_one_account_do_not_count_together(default):
     prod = synthesised(**PROD)
 
     services = {
         each["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
-        for assembly in (plain, prod)
+        for assembly in (default, prod)
         for each in assembly.of_type("AWS::Lambda::Function").values()
     }
 

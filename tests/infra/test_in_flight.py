@@ -1,4 +1,4 @@
-"""docs/operations.md, "Messages in flight": the rates at which messages that fail fill their queue."""
+"""docs/operations_reference.md, "Messages in flight": the failures a second that fill a queue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOUR, DAY = 3600, 86_400
 
 def rows() -> list[tuple[str, str]]:
     """The last two cells of each row of the table: for how long, and how many a second."""
-    page = (ROOT / "docs" / "operations.md").read_text()
+    page = (ROOT / "docs" / "operations_reference.md").read_text()
     section = page.partition("\n### Messages in flight\n")[2].partition("\n### ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

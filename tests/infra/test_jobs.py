@@ -43,8 +43,8 @@ FALLBACK = {
 }
 
 
-def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
-    deployed = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
+def test_the_table_of_the_tests_has_the_keys_of_the_template(default):
+    deployed = default.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
     with mock_aws():
         client = moto_clients.client("dynamodb")
         create_queue_table(client)
@@ -52,27 +52,27 @@ def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
 
     assert table["KeySchema"] == deployed["KeySchema"]
     for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
-        for made, template in zip(table[kind], deployed[kind], strict=True):
-            assert {name: made[name] for name in template} == template
+        for of_tests, template in zip(table[kind], deployed[kind], strict=True):
+            assert {name: of_tests[name] for name in template} == template
 
 
 def test_the_doorbells_of_named_queues_are_made_as_the_functions_make_and_find_them(configured):
     properties = [each["Properties"] for each in configured.of_type("AWS::SQS::Queue").values()]
-    made = {each["QueueName"]: each for each in properties if "QueueName" in each}
+    by_name = {each["QueueName"]: each for each in properties if "QueueName" in each}
     adding = configured.named("AWS::Lambda::Function", "FunctionsApiWriteQueues")["Properties"]
     prefix = target_of(adding["Environment"]["Variables"]["FANIN_DOORBELL_PREFIX"]).rpartition(":")[2]
     with mock_aws():
         sqs = moto_clients.client("sqs")
-        for name in made:
+        for name in by_name:
             sqs.create_queue(QueueName=name)
         doorbells = SqsDoorbells(sqs, f"arn:aws:sqs:us-east-1:111122223333:{prefix}")
         found = [doorbells.create(QueueKey("111122223333", name)) for name in ("thumbs", "mail.v2")]
         own = doorbells._attributes("other")
 
-    assert {url.rpartition("/")[2] for url in found} == made.keys()
+    assert {url.rpartition("/")[2] for url in found} == by_name.keys()
     for name in ("VisibilityTimeout", "MessageRetentionPeriod", "ReceiveMessageWaitTimeSeconds"):
-        assert {str(each[name]) for each in made.values()} == {own[name]}
-    assert not any("RedrivePolicy" in each for each in (*made.values(), own))
+        assert {str(each[name]) for each in by_name.values()} == {own[name]}
+    assert not any("RedrivePolicy" in each for each in (*by_name.values(), own))
 
 
 @pytest.mark.parametrize("name", ["a#b", "-a", "a" * 81, "a b"])

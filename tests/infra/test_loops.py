@@ -32,10 +32,10 @@ def followers() -> dict[str, set[str]]:
 
 def reached(name: str) -> set[str]:
     """The functions that an invocation of *name* may lead to."""
-    after, found, left = followers(), set[str](), [name]
-    while left:
-        new = after[left.pop()] - found
-        found, left = found | new, [*left, *new]
+    after, found, queued = followers(), set[str](), [name]
+    while queued:
+        new = after[queued.pop()] - found
+        found, queued = found | new, [*queued, *new]
     return found
 
 
@@ -103,8 +103,8 @@ def test_a_worker_that_opens_batches_has_to_say_whether_it_loops() -> None:
     (warning,) = warnings_of(stack)
     assert "Mine/Unspecified" in warning
     for name, chosen in loops.items():
-        (made,) = resources(stack, "AWS::Lambda::Function", name)
-        assert made["Properties"].get("RecursiveLoop") == (chosen and chosen.capitalize())
+        (resource,) = resources(stack, "AWS::Lambda::Function", name)
+        assert resource["Properties"].get("RecursiveLoop") == (chosen and chosen.capitalize())
 
 
 def warnings_of(stack: Any) -> list[str]:

@@ -23,7 +23,7 @@ def full():
 
 
 @pytest.fixture(scope="module")
-def plain():
+def default():
     """The default deployment with all alarms and the dashboard."""
     return synthesised(monitoring="full")
 
@@ -63,16 +63,16 @@ def stopped(assembly):
     return found
 
 
-def test_a_sweeper_that_is_not_invoked_or_fails_each_time_raises_an_alarm_without_any_measurement(plain):
-    for alarm in stopped(plain).values():
+def test_a_sweeper_that_is_not_invoked_or_fails_each_time_raises_an_alarm_without_any_measurement(default):
+    for alarm in stopped(default).values():
         expressions = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
         assert expressions == ["invocations - errors"]
         assert {each["MetricStat"]["Period"] for each in alarm["Metrics"] if "MetricStat" in each} == {300}
         assert (alarm["TreatMissingData"], alarm["Threshold"]) == ("breaching", 1)
         assert alarm["ComparisonOperator"] == "LessThanThreshold"
-    clocks = [rule["Properties"] for rule in plain.of_type("AWS::Events::Rule").values()]
+    clocks = [rule["Properties"] for rule in default.of_type("AWS::Events::Rule").values()]
     swept = {each["Targets"][0]["Arn"]["Fn::GetAtt"][0] for each in clocks if "ScheduleExpression" in each}
-    assert stopped(plain).keys() == swept
+    assert stopped(default).keys() == swept
     assert len(swept) == 3
 
 
@@ -146,12 +146,12 @@ def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(full
     assert drawn(full, "fanin") == {(name, "fanin-dev") for name in emitted()}
 
 
-def test_the_dashboard_draws_registrations_resumes_and_webhooks_only_if_their_queues_exist(plain, full):
+def test_the_dashboard_draws_registrations_resumes_and_webhooks_only_if_their_queues_exist(default, full):
     from fanin_cdk.monitoring.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
 
     optional = (*OF_REGISTRATIONS, *OF_RESUMES, *WEBHOOKS)
 
-    assert drawn(full, "fanin") - drawn(plain, "fanin") == {(name, "fanin-dev") for name in optional}
+    assert drawn(full, "fanin") - drawn(default, "fanin") == {(name, "fanin-dev") for name in optional}
 
 
 def test_the_dashboard_draws_errors_and_durations_of_every_function(full):

@@ -34,12 +34,12 @@ def test_the_endpoint_lets_through_what_direct_clients_and_workers_send_to_table
     assert set(endpoint_policy()["Action"]) == {action for action in sent if action.startswith("dynamodb:")}
 
 
-def test_the_endpoint_is_for_one_account_and_the_tables_of_one_stage(plain: Assembly) -> None:
+def test_the_endpoint_is_for_one_account_and_the_tables_of_one_stage(default: Assembly) -> None:
     statement = endpoint_policy()
     pattern = statement["Resource"].replace("STAGE", "dev")
     table = "arn:aws:dynamodb:REGION:ACCOUNT:table/"
     # CloudFormation names a table by its stack and its logical id.
-    tables = plain.of_type("AWS::DynamoDB::Table").values()
+    tables = default.of_type("AWS::DynamoDB::Table").values()
     assert not [each for each in tables if "TableName" in each["Properties"]]
     assert fnmatchcase(f"{table}Fanin-dev-TablesBatches-1X/index/byTenant", pattern)
     assert not fnmatchcase(f"{table}Fanin-devel-TablesBatches-1X", pattern)
@@ -54,7 +54,7 @@ def test_the_endpoints_of_the_page_are_of_services_that_botocore_knows() -> None
     assert found <= {*Session().get_available_services()}
 
 
-def test_the_api_answers_under_the_host_name_beside_its_own(configured: Assembly, plain: Assembly) -> None:
+def test_the_api_answers_under_the_host_name_beside_its_own(configured: Assembly, default: Assembly) -> None:
     domain = configured.only("AWS::ApiGatewayV2::DomainName")["Properties"]
     mapping = configured.only("AWS::ApiGatewayV2::ApiMapping")["Properties"]
 
@@ -64,14 +64,16 @@ def test_the_api_answers_under_the_host_name_beside_its_own(configured: Assembly
     ]
     assert mapping["Stage"] == configured.only("AWS::ApiGatewayV2::Stage")["Properties"]["StageName"]
     assert "ApiMappingKey" not in mapping
-    assert configured.template["Outputs"]["ApiUrl"] == plain.template["Outputs"]["ApiUrl"]
+    assert configured.template["Outputs"]["ApiUrl"] == default.template["Outputs"]["ApiUrl"]
 
 
-def test_the_outputs_are_what_the_record_of_the_name_refers_to(configured: Assembly, plain: Assembly) -> None:
+def test_the_outputs_are_what_the_record_of_the_name_refers_to(
+    configured: Assembly, default: Assembly
+) -> None:
     more = {
         name: output["Value"]["Fn::GetAtt"][1]
         for name, output in configured.template["Outputs"].items()
-        if name not in plain.template["Outputs"] and name.startswith("Api")
+        if name not in default.template["Outputs"] and name.startswith("Api")
     }
 
     assert more == {"ApiDomainTarget": "RegionalDomainName", "ApiDomainZone": "RegionalHostedZoneId"}
@@ -79,15 +81,15 @@ def test_the_outputs_are_what_the_record_of_the_name_refers_to(configured: Assem
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ({"domain_name": NAME}, "domain_name and certificate_arn go together"),
         ({"certificate_arn": CERTIFICATE}, "domain_name and certificate_arn go together"),
         ({"domain_name": NAME, "certificate_arn": CERTIFICATE}, "domain_name need an API"),
     ],
 )
-def test_a_host_name_needs_its_certificate_and_an_api(given: dict[str, str], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_a_host_name_needs_its_certificate_and_an_api(given: dict[str, str], expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
         tracker_of(stack_of(app_of()), **given)
 
 

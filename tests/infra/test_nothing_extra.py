@@ -139,9 +139,11 @@ def unused(assembly: Any, asked: dict[str, set[str]], uses: Sequence[Use] = BY_S
     for role, handler, kind in roles_of(assembly):
         granted = {action for actions, _ in grants_of(assembly, role) for action in actions}
         by_services = {action for use in uses if re.search(use.role, kind) for action in use.actions}
-        left = granted - asked.get(handler, set()) - by_services
+        unused_grants = granted - asked.get(handler, set()) - by_services
         found += [
-            f"{kind.strip()}: {each}" for each in sorted(left) if not re.match(r"dynamodb:(?!.*Stream)", each)
+            f"{kind.strip()}: {each}"
+            for each in sorted(unused_grants)
+            if not re.match(r"dynamodb:(?!.*Stream)", each)
         ]
     return found
 

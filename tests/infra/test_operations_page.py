@@ -1,4 +1,4 @@
-"""docs/operations.md: runbooks against alarms, statements against the code, commands against AWS's models."""
+"""The pages of operations: runbooks against alarms, statements against code, commands against AWS models."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from tests.infra.synthesis import Assembly, synthesised, tracker_config
 from tests.infra.test_alarms import alarms, series_of
 from tests.item_ids import item_named
 
-RUNBOOKS = "docs/operations.md"
-PAGE = (ROOT / RUNBOOKS).read_text()
+RUNBOOKS = "docs/runbooks.md"
+PAGES = ("docs/operations.md", "docs/operations_reference.md", RUNBOOKS)
+PAGE = "".join((ROOT / name).read_text() for name in PAGES)
 PARTS = ("Means", "Look", "Do")
 ARN = re.compile(r"arn:aws:[a-z-]+:REGION:ACCOUNT:[\w/$*:.-]+")
 
@@ -143,10 +144,10 @@ def test_a_direct_client_is_granted_what_the_routes_are_whose_use_cases_it_calls
 
 def test_a_consumer_that_acks_needs_what_the_page_says_of_it() -> None:
     direct = {each for each in grants("Fanin.direct") if "/index/" not in each[1]}
-    said = {each for each in direct if each[0] not in {"dynamodb:BatchWriteItem", "dynamodb:Query"}}
+    named = {each for each in direct if each[0] not in {"dynamodb:BatchWriteItem", "dynamodb:Query"}}
 
     granted = {(action, "table/BATCHES_TABLE") for action in CONSUME_ACKS.batches}
-    assert said == granted | {(action, "table/PAGES_TABLE") for action in CONSUME_ACKS.pages}
+    assert named == granted | {(action, "table/PAGES_TABLE") for action in CONSUME_ACKS.pages}
 
 
 ACCOUNT = "123456789012"
@@ -241,14 +242,14 @@ def commands() -> list[str]:
 
 @pytest.mark.parametrize("command", commands())
 def test_a_command_of_the_page_exists_with_its_options(command: str) -> None:
-    _, service, name, *rest = shlex.split(command)
+    _, service, name, *others = shlex.split(command)
     if (service, name) in CUSTOM:
         return
     model = Session().get_service_model(service)
     operations = {xform_name(each, "-"): each for each in model.operation_names}
     members = model.operation_model(operations[name]).input_shape.members
     flags = {xform_name(each, "-") for each in members}
-    options = {option.removeprefix("--") for option in rest if option.startswith("--")} - {"query"}
+    options = {option.removeprefix("--") for option in others if option.startswith("--")} - {"query"}
 
     assert {option.removeprefix("no-") for option in options} <= flags
     required = {
@@ -284,8 +285,8 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
     assert "the event `JobDead` 1." in PAGE
 
 
-def test_the_page_says_what_all_routes_admit_if_each_has_the_rate(plain: Assembly) -> None:
-    stage, routes = plain.only("AWS::ApiGatewayV2::Stage"), plain.of_type("AWS::ApiGatewayV2::Route")
+def test_the_page_says_what_all_routes_admit_if_each_has_the_rate(default: Assembly) -> None:
+    stage, routes = default.only("AWS::ApiGatewayV2::Stage"), default.of_type("AWS::ApiGatewayV2::Route")
     rate = int(stage["Properties"]["DefaultRouteSettings"]["ThrottlingRateLimit"])
 
     assert f"the {len(routes)} routes of a default stack admit {rate * len(routes)} requests a second" in PAGE
@@ -310,12 +311,12 @@ def test_the_runbook_of_a_reader_s_lag_names_each_reader(on_emr: Assembly) -> No
         assert f"`{reader}`" in runbooks()["stream-lag"]
 
 
-def test_the_receives_of_the_page_are_those_of_the_template(plain: Assembly) -> None:
-    acks = plain.named("AWS::SQS::Queue", "AcksQueue")["Properties"]
-    bundles = plain.named("AWS::SQS::Queue", "GrouperBundleMessagesQueue")["Properties"]
-    said = [
+def test_the_receives_of_the_page_are_those_of_the_template(default: Assembly) -> None:
+    acks = default.named("AWS::SQS::Queue", "AcksQueue")["Properties"]
+    bundles = default.named("AWS::SQS::Queue", "GrouperBundleMessagesQueue")["Properties"]
+    sentences = [
         f"{each['VisibilityTimeout']} s and {each['RedrivePolicy']['maxReceiveCount']}"
         for each in (acks, bundles)
     ]
 
-    assert f"the acks queue has {said[0]} receives, bundles have {said[1]}." in PAGE
+    assert f"the acks queue has {sentences[0]} receives, bundles have {sentences[1]}." in PAGE

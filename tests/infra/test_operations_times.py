@@ -1,4 +1,4 @@
-"""The counts and times in docs/operations.md that are in the template, or follow from it."""
+"""The counts and times in the pages of operations that are in the template, or follow from it."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def retried_for(rule: dict[str, Any]) -> int:
     return int(seconds)
 
 
-def test_the_page_counts_the_roles_of_a_default_stack(plain: Assembly) -> None:
-    assert f"| {len(plain.of_type('AWS::IAM::Role'))} for a default stage" in PAGE
+def test_the_page_counts_the_roles_of_a_default_stack(default: Assembly) -> None:
+    assert f"| {len(default.of_type('AWS::IAM::Role'))} for a default stage" in PAGE
 
 
 @pytest.mark.parametrize("reader", ["PublishEndings", "ArchiveChanges", "PublishDeadJobs"])
@@ -65,8 +65,10 @@ def test_a_reader_takes_as_many_records_as_the_page_says(on_emr: Assembly) -> No
         mapping(on_emr, name)["BatchSize"] for name in ("ArchiveChanges", "PublishDeadJobs", "PublishEndings")
     )
 
-    said = f"{archive:,} records at a time and shard, `PublishDeadJobs` {died}, `PublishEndings` {endings}."
-    assert said in runbooks()["stream-lag"]
+    sentence = (
+        f"{archive:,} records at a time and shard, `PublishDeadJobs` {died}, `PublishEndings` {endings}."
+    )
+    assert sentence in runbooks()["stream-lag"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_what_a_reader_gives_up_was_tried_for_as_long_as_the_page_says(
 
 
 @pytest.mark.parametrize(
-    ("section", "rule", "said"),
+    ("section", "rule", "expected"),
     [
         ("confirmation-dead-letter-queue", "ConfirmationEveryEnding", "within {}"),
         ("resumes-dead-letter-queue", "ResumingResumes", "in {}"),
@@ -96,11 +98,11 @@ def test_what_a_reader_gives_up_was_tried_for_as_long_as_the_page_says(
     ],
 )
 def test_an_event_is_delivered_for_as_long_as_the_page_says(
-    on_emr: Assembly, section: str, rule: str, said: str
+    on_emr: Assembly, section: str, rule: str, expected: str
 ) -> None:
     seconds = retried_for(on_emr.named("AWS::Events::Rule", rule))
 
-    assert said.format(AS_TEXT[seconds]) in runbooks()[section]
+    assert expected.format(AS_TEXT[seconds]) in runbooks()[section]
 
 
 def test_a_target_of_yours_is_tried_for_as_long_as_the_page_says() -> None:
@@ -179,5 +181,5 @@ def test_messages_are_kept_as_the_page_says(on_emr: Assembly) -> None:
 def test_a_webhook_is_asked_as_often_at_once_and_as_long_as_the_page_says(on_emr: Assembly) -> None:
     at_once = {10: "ten"}[mapping(on_emr, "CallWebhook")["BatchSize"]]
 
-    said = f"{at_once} requests at once, and waits up to {TIMEOUT_MAX:.0f} s for each"
-    assert said in runbooks()["waiting-messages"]
+    sentence = f"{at_once} requests at once, and waits up to {TIMEOUT_MAX:.0f} s for each"
+    assert sentence in runbooks()["waiting-messages"]

@@ -117,7 +117,7 @@ def test_what_does_not_belong_stays_out(tmp_path):
 @pytest.mark.proof
 def test_every_module_imports_from_the_zip_alone_with_what_the_runtime_brings(archive):
     # -I: neither this folder nor PYTHONPATH; the editable install comes after the zip.
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-I", "-c", IMPORT_ALL, str(archive), *RUNTIME.split()],
         cwd=archive.parent,
         capture_output=True,
@@ -126,8 +126,8 @@ def test_every_module_imports_from_the_zip_alone_with_what_the_runtime_brings(ar
     )
     modules = {name.removesuffix(".py").replace("/", ".") for name in names_in(archive)}
 
-    assert done.returncode == 0, done.stderr
-    assert set(done.stdout.split()) == {name for name in modules if not name.endswith("__init__")} | {
+    assert completed.returncode == 0, completed.stderr
+    assert set(completed.stdout.split()) == {name for name in modules if not name.endswith("__init__")} | {
         name.removesuffix(".__init__")
         for name in modules
         if name.count(".") > 1 and name.endswith("__init__")
@@ -144,7 +144,7 @@ def test_spark_submit_runs_a_job_from_the_zip_alone(archive, tmp_path):
     local = ["--master", "local[1]", *conf, "--py-files", str(archive)]
     options = ["--fanin-job", "fan_out", "--dry-run", "true", "--dataset", str(CATALOG_SLICE)]
 
-    done = subprocess.run(
+    completed = subprocess.run(
         [str(submit), *local, str(script), *options],
         env={**kept, **extra},
         cwd=tmp_path,
@@ -153,5 +153,5 @@ def test_spark_submit_runs_a_job_from_the_zip_alone(archive, tmp_path):
         check=False,
     )
 
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("992 messages: ")
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.startswith("992 messages: ")

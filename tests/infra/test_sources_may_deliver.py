@@ -185,9 +185,9 @@ def test_a_resource_policy_denies_plain_http_and_nothing_else(stage: str) -> Non
     assert [each["Condition"] for each in denials] == [ENFORCE_TLS] * len(denials)
 
 
-def test_alarms_of_this_account_and_region_alone_may_publish(plain: Assembly) -> None:
-    (topic,) = plain.of_type("AWS::SNS::Topic")
-    policy = plain.only("AWS::SNS::TopicPolicy")["Properties"]["PolicyDocument"]
+def test_alarms_of_this_account_and_region_alone_may_publish(default: Assembly) -> None:
+    (topic,) = default.of_type("AWS::SNS::Topic")
+    policy = default.only("AWS::SNS::TopicPolicy")["Properties"]["PolicyDocument"]
     (statement,) = (each for each in policy["Statement"] if each["Effect"] == "Allow")
 
     account, region = {"Ref": "AWS::AccountId"}, {"Ref": "AWS::Region"}

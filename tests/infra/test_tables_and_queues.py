@@ -164,7 +164,7 @@ def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows(configured
     assert "MaximumBatchingWindowInSeconds" not in found[IN_ORDER]
 
 
-def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(configured, plain):
+def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(configured, default):
     granted = [
         (each["Action"], each["Resource"])
         for policy in properties_of(configured, "AWS::IAM::Policy")
@@ -175,25 +175,25 @@ def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(confi
 
     assert [set(actions) for actions, _ in granted] == [QUEUE_EATER]
     assert [resources for _, resources in granted] == [sorted([DEAD_LETTER_QUEUE, IN_ORDER])]
-    assert not mapped(plain)
+    assert not mapped(default)
 
 
 def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_configuration_names(
-    configured, plain
+    configured, default
 ):
     failing, acks = (environment_of(configured, name) for name in ("FailDeadLetterMessages", "ConsumeAcks"))
 
     assert configured.settings_file.dead_letter_tenants == {DEAD_LETTER_QUEUE: "acme"}
     assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert acks["FANIN_TENANT"] == "umbrella"
-    assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
+    assert environment_of(default, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     lists = ("grouper_policies", "grouper_downstream", "callbacks", "publications")
     resumed = ("resumed_state_machines", "resumed_durable_functions")
-    assert plain.settings_file == SettingsFile(**{name: [] for name in (*lists, *resumed)})
+    assert default.settings_file == SettingsFile(**{name: [] for name in (*lists, *resumed)})
 
 
 def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(
-    configured, plain
+    configured, default
 ):
     queue = configured.named("AWS::SQS::Queue", "LettersKept")
     sends = [
@@ -213,11 +213,11 @@ def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_m
     assert sends == [("sqs:SendMessage", [{"Fn::GetAtt": [each, "Arn"]} for each in (name, unmatched)])]
     assert environment_of(configured, "FailDeadLetterMessages")["FANIN_KEPT_MESSAGES_QUEUE"] == {"Ref": name}
     assert configured.template["Outputs"]["KeptMessagesQueueUrl"]["Value"] == {"Ref": name}
-    assert "KeptMessagesQueueUrl" not in plain.template["Outputs"]
+    assert "KeptMessagesQueueUrl" not in default.template["Outputs"]
 
 
 def test_messages_that_match_no_item_have_a_queue_with_an_alarm_once_a_queue_of_a_user_is_consumed(
-    configured, plain
+    configured, default
 ):
     (name,) = (each for each in configured.of_type("AWS::SQS::Queue") if each.startswith("LettersUnmatched"))
     alarm = configured.named("AWS::CloudWatch::Alarm", "MonitoringUnmatchedDeadLetters")["Properties"]
@@ -227,7 +227,7 @@ def test_messages_that_match_no_item_have_a_queue_with_an_alarm_once_a_queue_of_
     }
     assert configured.template["Outputs"]["UnmatchedMessagesQueueUrl"]["Value"] == {"Ref": name}
     assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": [name, "QueueName"]}
-    assert "FANIN_OWN_DEAD_LETTER_QUEUE" not in environment_of(plain, "FailDeadLetterMessages")
+    assert "FANIN_OWN_DEAD_LETTER_QUEUE" not in environment_of(default, "FailDeadLetterMessages")
 
 
 def environment_of(assembly, function):
@@ -235,7 +235,7 @@ def environment_of(assembly, function):
     return found["Environment"]["Variables"]
 
 
-def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_time(plain):
-    function = plain.named("AWS::Lambda::Function", "FunctionsFailDeadLetterMessages")["Properties"]
+def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_time(default):
+    function = default.named("AWS::Lambda::Function", "FunctionsFailDeadLetterMessages")["Properties"]
 
     assert function["Timeout"] <= 30

@@ -16,8 +16,8 @@ def differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tu
         for key in one.keys() | other.keys():
             yield from differences(one.get(key), other.get(key), (*path, key))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, (left, right) in enumerate(zip(one, other, strict=True)):
-            yield from differences(left, right, (*path, index))
+        for index, (first, right) in enumerate(zip(one, other, strict=True)):
+            yield from differences(first, right, (*path, index))
     elif one != other:
         yield path
 

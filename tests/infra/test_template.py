@@ -25,30 +25,30 @@ def read(request):
 
 
 @pytest.fixture
-def made(read):
+def written(read):
     return parameterised(read.template, [asset.key for asset in read.assets])
 
 
-def test_with_the_bucket_and_keys_of_the_cdk_as_parameters_it_is_the_template_of_the_cdk(read, made):
-    text, whole = json.dumps(made["Resources"]), json.dumps(read.template["Resources"])
+def test_with_the_bucket_and_keys_of_the_cdk_as_parameters_it_is_the_template_of_the_cdk(read, written):
+    text, whole = json.dumps(written["Resources"]), json.dumps(read.template["Resources"])
     named = sum(text.count(asset.key) for asset in read.assets)
 
-    assert made.keys() | {"Rules"} == read.template.keys() > made.keys()
-    assert made["Parameters"].keys() == {BUCKET, PREFIX}
+    assert written.keys() | {"Rules"} == read.template.keys() > written.keys()
+    assert written["Parameters"].keys() == {BUCKET, PREFIX}
     assert text.count(f"${{{PREFIX}}}") == named > 0
     as_cdk = text.replace(f"${{{PREFIX}}}", "").replace(f"${{{BUCKET}}}", CDK_BUCKET)
     first, second = (re.sub(r'{"Fn::Sub": ("[^"]*")}', r"\1", each) for each in (as_cdk, whole))
     assert first == second
 
 
-def test_the_page_names_every_output_and_its_blocks_no_other_nor_other_parameters(made):
+def test_the_page_names_every_output_and_its_blocks_no_other_nor_other_parameters(written):
     stacks = [BLOCKS[language] for language in ("hcl", "ts", "yaml")]
     of_blocks = [set(re.findall(r"(?:fanin\[\"|output\(\"|Outputs\.)(\w+)", code)) for code in stacks]
     parameters = re.findall(r"(?i)parameters *[=:] *{ *(\w+)[=:\s]*[^,]*, *(\w+)", "".join(stacks))
 
-    assert {f"`{name}`" for name in made["Outputs"]} <= set(re.findall(r"`\w+`", PAGE.read_text()))
+    assert {f"`{name}`" for name in written["Outputs"]} <= set(re.findall(r"`\w+`", PAGE.read_text()))
     assert of_blocks == [{"ApiId", "ApiUrl", "BusName"}] * 3
-    assert of_blocks[0] <= made["Outputs"].keys()
+    assert of_blocks[0] <= written["Outputs"].keys()
     assert parameters == [(BUCKET, PREFIX)] * 3
 
 
@@ -75,12 +75,12 @@ def test_a_stack_of_the_cdk_includes_it_as_the_page_does(everything, tmp_path):
 
 
 @pytest.mark.proof
-def test_cfn_lint_finds_nothing_in_it_nor_in_the_application_that_nests_it(made, tmp_path):
+def test_cfn_lint_finds_nothing_in_it_nor_in_the_application_that_nests_it(written, tmp_path):
     (tmp_path / "fanin-template").mkdir()
-    (tmp_path / "fanin-template/Fanin-prod.template.json").write_text(json.dumps(made))
+    (tmp_path / "fanin-template/Fanin-prod.template.json").write_text(json.dumps(written))
     (tmp_path / "sam.yaml").write_text(BLOCKS["yaml"])
 
     from cfnlint import api as cfn_lint
 
-    assert lint(made) == []
+    assert lint(written) == []
     assert cfn_lint.lint_file(tmp_path / "sam.yaml") == []

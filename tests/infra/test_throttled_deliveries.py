@@ -98,9 +98,9 @@ class Queue:
 @pytest.mark.parametrize("body", [UNKNOWN, "?"])
 @pytest.mark.parametrize("throttles", [0, 100])
 def test_an_invalid_ack_is_isolated_in_a_quarter_of_an_hour_and_is_not_received_a_hundred_times(
-    plain: Assembly, body: str, throttles: int
+    default: Assembly, body: str, throttles: int
 ) -> None:
-    _, receives, _ = queue_of(plain, "AcksQueue")
+    _, receives, _ = queue_of(default, "AcksQueue")
     queue, transport = Queue(), DirectTransport(Tracker(MemoryStore(), page_bits=8), "t")
     adapter = Adapter(
         transport, ack_of=dead_letter_message_ack, hide=queue.hide, isolate=queue.isolate, chance=lambda: 0.0

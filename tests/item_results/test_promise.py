@@ -32,6 +32,14 @@ def test_an_item_that_returned_nothing_has_no_result(site):
     assert set(site.read()) == set(range(1, 20, 2))
 
 
+def test_no_part_is_written_where_nothing_is_returned(site):
+    site.ack(*((index, None) for index in range(20)))
+    site.close()
+    site.fail(3)
+
+    assert site.objects.stored == {}
+
+
 def test_a_run_that_came_twice_has_one_result_and_it_stays(site):
     site.ack(*((index, '"first"') for index in range(20)))
     site.ack((3, '"again"'))

@@ -65,10 +65,10 @@ def test_a_new_assembly_is_kept_and_the_oldest_ones_go(tree):
         (folder / str(age)).mkdir(parents=True)
         os.utime(folder / str(age), (1000 - age, 1000 - age))
 
-    made = assembly.synthesise(clone(tree), CONTEXT)
+    assembled = assembly.synthesise(clone(tree), CONTEXT)
 
-    assert {path.name for path in folder.iterdir()} == {made.name, *map(str, range(assembly.KEPT - 1))}
-    assert kept_assembly(clone(tree), CONTEXT) == made
+    assert {path.name for path in folder.iterdir()} == {assembled.name, *map(str, range(assembly.KEPT - 1))}
+    assert kept_assembly(clone(tree), CONTEXT) == assembled
 
 
 def test_an_assembly_is_not_removed_while_a_run_uses_its_files(tree):
@@ -105,10 +105,10 @@ def test_who_wants_an_assembly_that_is_being_made_waits_for_it(tree):
     (tree / "infra/app.py").write_text(app)
 
     with ThreadPoolExecutor(3) as threads:
-        made = list(threads.map(lambda _: assembly.synthesise(clone(tree), CONTEXT), range(3)))
+        assembled = list(threads.map(lambda _: assembly.synthesise(clone(tree), CONTEXT), range(3)))
 
-    assert ((tree / "ran").read_text(), len(set(made))) == ("1", 1)
-    assert list((tree / "build" / "local").iterdir()) == made[:1]
+    assert ((tree / "ran").read_text(), len(set(assembled))) == ("1", 1)
+    assert list((tree / "build" / "local").iterdir()) == assembled[:1]
 
 
 def test_a_lock_of_the_dead_is_taken(tree):
@@ -173,10 +173,10 @@ def test_the_app_of_the_package_is_synthesised_into_the_users_cache(environment,
     (environment.folder / "fanin_cdk/app.py").write_text("import os\nos.makedirs(os.environ['CDK_OUTDIR'])")
     before = written(environment.folder)
 
-    made = assembly.synthesise(environment, CONTEXT)
+    assembled = assembly.synthesise(environment, CONTEXT)
 
-    assert made.parent == tmp_path / "cache" / "fanin" / "local"
-    assert kept_assembly(environment, CONTEXT) == made
+    assert assembled.parent == tmp_path / "cache" / "fanin" / "local"
+    assert kept_assembly(environment, CONTEXT) == assembled
     assert written(environment.folder) <= before
 
 

@@ -58,14 +58,14 @@ def local(*arguments: str) -> Result:
 
 
 STARTED = {5001: OURS, 5002: OTHERS, 5003: UNKNOWN}
-LEFT = "left running, started by other checkouts: {}; end them with --all, or one with --port\n"
+RUNNING = "left running, started by other checkouts: {}; end them with --all, or one with --port\n"
 
 
 @pytest.mark.parametrize(
     ("started", "arguments", "ended", "errors"),
     [
-        ((5001, 5002, 5003), (), (5001,), LEFT.format("http://127.0.0.1:5002, http://127.0.0.1:5003")),
-        ((5002,), (), (), LEFT.format("http://127.0.0.1:5002")),
+        ((5001, 5002, 5003), (), (5001,), RUNNING.format("http://127.0.0.1:5002, http://127.0.0.1:5003")),
+        ((5002,), (), (), RUNNING.format("http://127.0.0.1:5002")),
         ((5001, 5002, 5003), ("--all",), (5001, 5002, 5003), ""),
         ((5001, 5002), ("--port", "5002"), (5002,), ""),
     ],
@@ -74,25 +74,25 @@ def test_down_ends_the_runs_of_its_checkout_or_those_it_is_asked_to(runs, starte
     for port in started:
         runs.start(port, STARTED[port])
     runs.start(5004, OURS, command=False)  # of another program
-    done = local("down", *arguments)
+    completed = local("down", *arguments)
 
     assert runs.living() == {5004, *started} - set(ended)
     lines = "".join(f"ended http://127.0.0.1:{port}\n" for port in ended) or "nothing to end\n"
-    assert (done.exit_code, done.stdout, done.stderr) == (0, lines, errors)
+    assert (completed.exit_code, completed.stdout, completed.stderr) == (0, lines, errors)
 
 
 def test_a_port_of_no_run_is_refused(runs):
-    done = local("down", "--port", "5009")
+    completed = local("down", "--port", "5009")
 
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.startswith("there is no local run on port 5009; fanin local list prints the runs")
+    assert (completed.exit_code, completed.stdout) == (1, "")
+    assert completed.stderr.startswith("there is no local run on port 5009; fanin local list prints the runs")
 
 
 def test_a_port_and_all_exclude_each_other(runs):
     runs.start(5001, OURS)
-    done = local("down", "--all", "--port", "5001")
+    completed = local("down", "--all", "--port", "5001")
 
-    assert (done.exit_code, "--port" in done.stderr) == (2, True)
+    assert (completed.exit_code, "--port" in completed.stderr) == (2, True)
     assert runs.living() == {5001}
 
 

@@ -68,11 +68,11 @@ def test_what_env_prints_is_all_that_a_worker_and_a_reader_of_tables_need(run):
     env |= {"BATCH": batch.id}
     script = f'eval "$({sys.executable} -m fanin.cli.main local env --port {run.port})" && exec "$0" -c "$1"'
 
-    done = subprocess.run(
+    completed = subprocess.run(
         ["sh", "-c", script, sys.executable, TAKER], env=env, capture_output=True, text=True, check=False
     )
 
-    assert (done.stdout.split(), done.stderr) == (["7", "7", "one"], "")
+    assert (completed.stdout.split(), completed.stderr) == (["7", "7", "one"], "")
 
 
 def test_what_a_shell_would_cut_is_quoted(local_runs):
@@ -82,19 +82,19 @@ def test_what_a_shell_would_cut_is_quoted(local_runs):
 
 
 def test_without_a_run_env_says_how_to_start_one(local_runs):
-    done = asked("env")
+    completed = asked("env")
 
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == "there is no local run; start one with: fanin local up\n"
+    assert (completed.exit_code, completed.stdout) == (1, "")
+    assert completed.stderr == "there is no local run; start one with: fanin local up\n"
 
 
 def test_of_several_runs_env_asks_for_one_and_takes_it_by_its_port(local_runs):
     local_runs(8787, 9090)
 
-    done = asked("env")
+    completed = asked("env")
 
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "choose one with --port: http://127.0.0.1:8787, http://127.0.0.1:9090" in done.stderr
+    assert (completed.exit_code, completed.stdout) == (1, "")
+    assert "choose one with --port: http://127.0.0.1:8787, http://127.0.0.1:9090" in completed.stderr
     assert "export AWS_ENDPOINT_URL=http://127.0.0.1:9091\n" in asked("env", "--port", "9090").output
 
 

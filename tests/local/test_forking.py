@@ -79,7 +79,7 @@ class Site:
         )
 
 
-def said(process) -> dict[str, object]:
+def answer_of(process) -> dict[str, object]:
     return json.loads(process.stdout.readline())
 
 
@@ -89,14 +89,14 @@ def ended(process) -> int:
 
 
 def is_forked(process) -> bool:
-    forked = said(process)["library"] is not None
+    forked = answer_of(process)["library"] is not None
     ended(process)
     return forked
 
 
 def test_a_forked_process_finds_what_a_new_interpreter_finds(site):
     forked, new = site.start(B="2"), site.start(subprocess.Popen, B="2")
-    own, usual = said(forked), said(new)
+    own, usual = answer_of(forked), answer_of(new)
     same = ("argv", "cwd", "env", "main", "path", "name", "threads", "fds", "group")
     same += ("streams", "signals", "blocked", "umask", "limits", "flags", "locale")
 
@@ -110,7 +110,7 @@ def test_a_forked_process_finds_what_a_new_interpreter_finds(site):
 
 def test_two_processes_share_no_chance_and_no_variable(site):
     one, other = site.start(B="2"), site.start(C="3")
-    first, second = said(one), said(other)
+    first, second = answer_of(one), answer_of(other)
 
     assert not set(first["chance"]) & set(second["chance"])
     assert second["env"] == {**site.environment, "C": "3"}
@@ -121,7 +121,7 @@ def test_a_process_answers_ends_and_is_ended_as_a_child_does(site):
     talking, exiting, killed = (site.start() for _ in range(3))
 
     for each in (talking, exiting, killed):
-        said(each)
+        answer_of(each)
     talking.stdin.write("hello\n")
     exiting.stdin.write("exit 3\n")
     killed.terminate()
@@ -164,7 +164,7 @@ def test_a_fork_server_that_forks_nothing_is_ended_and_leaves_no_zombie(site, so
 
 def test_a_process_that_is_dropped_while_it_ends_is_waited_for_at_the_next_start(site):
     process = site.start()
-    pid = said(process)["pid"]
+    pid = answer_of(process)["pid"]
     process.kill()
     while state(pid) != "Z":
         time.sleep(0.001)
@@ -188,7 +188,7 @@ def test_a_killed_fork_server_is_replaced(site):
 
 def test_the_processes_of_a_fork_server_outlive_it_and_it_ends_with_its_parent(site):
     process = site.start()
-    said(process)
+    answer_of(process)
     (server,) = site.replaced.Popen.__self__._servers.values()
     server._requests.close()
 

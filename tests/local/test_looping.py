@@ -37,7 +37,7 @@ class Loop:
     def __init__(self, run: LocalRun) -> None:
         self.name = f"loop-{uuid4().hex[:8]}"
         self.sqs, self.lambda_ = run.client("sqs"), run.client("lambda")
-        self.own, self.done = (self._queue(f"{self.name}-{each}") for each in ("own", "done"))
+        self.own, self.finished = (self._queue(f"{self.name}-{each}") for each in ("own", "done"))
         self.lambda_.create_function(
             FunctionName=self.name,
             Runtime="python3.13",
@@ -55,17 +55,19 @@ class Loop:
 
     def start(self, rounds: int, **more: Any) -> None:
         """Send a message that comes back so often."""
-        body = json.dumps({"own": self.own, "done": self.done, "left": rounds - 1})
+        body = json.dumps({"own": self.own, "done": self.finished, "left": rounds - 1})
         self.sqs.send_message(QueueUrl=self.own, MessageBody=body, **more)
 
     def invocations(self, most: int) -> int:
         """Return how often the function was invoked, up to *most*, once nothing came of it for a while."""
         found, quiet_at = 0, time.monotonic() + 30
         while found < most and time.monotonic() < quiet_at:
-            answer = self.sqs.receive_message(QueueUrl=self.done, MaxNumberOfMessages=1, WaitTimeSeconds=1)
+            answer = self.sqs.receive_message(
+                QueueUrl=self.finished, MaxNumberOfMessages=1, WaitTimeSeconds=1
+            )
             for each in answer.get("Messages", []):
                 found, quiet_at = found + 1, time.monotonic() + 5
-                self.sqs.delete_message(QueueUrl=self.done, ReceiptHandle=each["ReceiptHandle"])
+                self.sqs.delete_message(QueueUrl=self.finished, ReceiptHandle=each["ReceiptHandle"])
         return found
 
 
@@ -78,10 +80,10 @@ def _zip(code: str) -> bytes:
 
 @pytest.fixture
 def loop(run: LocalRun) -> Iterator[Loop]:
-    made = Loop(run)
-    yield made
-    made.lambda_.delete_event_source_mapping(UUID=made.mapping)
-    made.lambda_.delete_function(FunctionName=made.name)
+    loop = Loop(run)
+    yield loop
+    loop.lambda_.delete_event_source_mapping(UUID=loop.mapping)
+    loop.lambda_.delete_function(FunctionName=loop.name)
 
 
 def test_a_function_is_invoked_sixteen_times_in_one_chain(run: LocalRun, loop: Loop) -> None:

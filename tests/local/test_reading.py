@@ -57,8 +57,8 @@ def client() -> Iterator[Any]:
 
 def put(client: Any, row: dict[str, Any], size: int) -> None:
     """Put a row with so many bytes, half of them binary, beside its keys."""
-    rest = {"title": {"S": "x" * (size // 2)}, "body": {"B": b"x" * (size // 2)}}
-    client.put_item(TableName=TABLE, Item={**row, **rest})
+    attributes = {"title": {"S": "x" * (size // 2)}, "body": {"B": b"x" * (size // 2)}}
+    client.put_item(TableName=TABLE, Item={**row, **attributes})
 
 
 def query(part: str = "small", **more: Any) -> dict[str, Any]:
@@ -126,11 +126,11 @@ def heaviest(client: Any) -> list[dict[str, Any]]:
 
 def test_a_batch_leaves_the_keys_beyond_16_mb(client: Any, heaviest: list[dict[str, Any]]) -> None:
     answer = client.batch_get_item(RequestItems={TABLE: {"Keys": [*heaviest, key(0)]}})
-    read, left = answer["Responses"][TABLE], answer["UnprocessedKeys"][TABLE]["Keys"]
+    read, unprocessed = answer["Responses"][TABLE], answer["UnprocessedKeys"][TABLE]["Keys"]
 
     assert len(read) == 40
-    assert left == [*heaviest[40:], key(0)]
-    assert client.batch_get_item(RequestItems={TABLE: {"Keys": left}})["UnprocessedKeys"] == {}
+    assert unprocessed == [*heaviest[40:], key(0)]
+    assert client.batch_get_item(RequestItems={TABLE: {"Keys": unprocessed}})["UnprocessedKeys"] == {}
 
 
 def test_a_transaction_that_reads_more_than_4_mb_is_refused(

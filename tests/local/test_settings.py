@@ -33,9 +33,9 @@ def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(aske
     rows = '[{"pattern":"*","url":"http://127.0.0.1:9000/?a=b"}]'
 
     arguments = ["up", "--port", "0", "-c", f"grouper_downstream={rows}", "-c", "consumer_concurrency=2"]
-    done = CliRunner().invoke(app, ["local", *arguments, "--archive"])
+    completed = CliRunner().invoke(app, ["local", *arguments, "--archive"])
 
-    assert done.stderr == "starting the emulator\nenough\n"
+    assert completed.stderr == "starting the emulator\nenough\n"
     (context,) = asked_for
     assert context["grouper_downstream"] == rows
     assert context["consumer_concurrency"] == "2"
@@ -46,10 +46,10 @@ def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(aske
 def test_what_is_no_setting_is_refused_with_what_is(text, monkeypatch):
     monkeypatch.setattr(command, "stopped_by_signals", nullcontext)
 
-    done = CliRunner().invoke(app, ["local", "up", "-c", text])
+    completed = CliRunner().invoke(app, ["local", "up", "-c", text])
 
-    assert done.exit_code == 2
-    assert f"-c takes NAME=VALUE, not {text!r}" in done.stderr
+    assert completed.exit_code == 2
+    assert f"-c takes NAME=VALUE, not {text!r}" in completed.stderr
 
 
 def test_a_local_run_has_no_other_target():
@@ -58,10 +58,10 @@ def test_a_local_run_has_no_other_target():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("nosuch", "nosuch; docs/"), ("page_bit", "page_bit, did you mean page_bits?")]
+    ("name", "expected"), [("nosuch", "nosuch; docs/"), ("page_bit", "page_bit, did you mean page_bits?")]
 )
-def test_a_name_that_is_no_setting_is_refused_before_anything_starts(name, said):
-    with pytest.raises(LocalRunError, match=re.escape(f"there is no setting {said}")):
+def test_a_name_that_is_no_setting_is_refused_before_anything_starts(name, expected):
+    with pytest.raises(LocalRunError, match=re.escape(f"there is no setting {expected}")):
         LocalRun.start(context={name: "1"})
 
 

@@ -17,8 +17,8 @@ def zips(tmp_path, monkeypatch):
     def unpack(name: str, text: str):
         packed, folder = tmp_path / f"{name}.zip", tmp_path / name
         folder.mkdir()
-        with zipfile.ZipFile(packed, "w") as made:
-            made.writestr("package/module.py", text)
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("package/module.py", text)
         with SharedZip(packed) as opened:
             opened.extractall(folder)
         return folder

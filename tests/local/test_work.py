@@ -76,15 +76,15 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def process(folder):
     """Makes the process of a handler; all are stopped."""
-    made = []
+    processes = []
 
     def make(spec="app:handler"):
-        made.append(FunctionProcess(spec, sys.executable, environment_of_function(os.environ, RUN)))
-        made[-1].start()
-        return made[-1]
+        processes.append(FunctionProcess(spec, sys.executable, environment_of_function(os.environ, RUN)))
+        processes[-1].start()
+        return processes[-1]
 
     yield make
-    for each in made:
+    for each in processes:
         each.stop()
 
 
@@ -410,6 +410,6 @@ def test_a_function_ends_with_its_parent(process):
 
 @pytest.mark.parametrize(("seconds", "is_short"), [(0.5, True), (2, True), (2.5, False), (30, False)])
 def test_an_invocation_within_the_margin_of_a_handler_is_reported_with_the_numbers(seconds, is_short):
-    said = too_short(seconds) or ""
+    warning = too_short(seconds) or ""
 
-    assert (f"has {seconds} s" in said, "less than 2 s left" in said) == (is_short, is_short)
+    assert (f"has {seconds} s" in warning, "less than 2 s left" in warning) == (is_short, is_short)

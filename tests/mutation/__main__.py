@@ -132,8 +132,8 @@ def _publish(found: dict[str, Counter[str]], arguments: str) -> None:
         killed, alive = kinds["killed"] + kinds["timeout"], kinds["survived"]
         score = f"{100 * killed / (killed + alive or 1):.1f} %"
         rows.append((room, *(f"{count:,}" for count in (kinds["files"], sum(counts), *counts)), score))
-    made = sum(len(generated(room)) for room in found)
-    note = f"Judged: {sum(int(row[2].replace(',', '')) for row in rows):,} of {made:,} generated mutants."
+    mutants = sum(len(generated(room)) for room in found)
+    note = f"Judged: {sum(int(row[2].replace(',', '')) for row in rows):,} of {mutants:,} generated mutants."
     command = f'make mutation ARGS="{arguments}"' if arguments else "make mutation"
     keep("generated-mutants", command, COLUMNS, rows, note)
 

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.mutation.operators import PLAIN, changes
+from tests.mutation.operators import OPTIONAL, changes
 
 Step = tuple[str, int | None]
 """A field of a node, and the place in it if the field is a list."""
@@ -134,12 +134,12 @@ def edited(node: Any, path: tuple[Step, ...], new: Any) -> Any:
     """Return the tree *node* with *new* at *path*; *node* stays as it is."""
     if not path:
         return new
-    (name, at), rest = path[0], path[1:]
+    (name, at), below = path[0], path[1:]
     changed, value = copy.copy(node), getattr(node, name)
     if at is None:
-        setattr(changed, name, edited(value, rest, new))
+        setattr(changed, name, edited(value, below, new))
     else:
-        setattr(changed, name, [*value[:at], edited(value[at], rest, new), *value[at + 1 :]])
+        setattr(changed, name, [*value[:at], edited(value[at], below, new), *value[at + 1 :]])
     return changed
 
 
@@ -181,7 +181,7 @@ def _is_skipped(node: ast.AST) -> bool:
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return True
     if isinstance(node, ast.keyword):
-        return node.arg in PLAIN
+        return node.arg in OPTIONAL
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant) or _is_log(node.value)
     return isinstance(node, ast.Call) and _is_log(node)

@@ -36,7 +36,7 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitXor: ast.BitOr,
 }
 SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list", "reversed": "list"}
-PLAIN = {"strict"}
+OPTIONAL = {"strict"}
 """Keyword arguments that check the code itself."""
 
 
@@ -63,8 +63,8 @@ def _compare(node: ast.Compare) -> Iterator[Change]:
 def _bool_op(node: ast.BoolOp) -> Iterator[Change]:
     yield "and-or", _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
     for at in range(len(node.values)):
-        rest = _without(node.values, at)
-        yield "drop-operand", rest[0] if len(rest) == 1 else _with(node, values=rest)
+        others = _without(node.values, at)
+        yield "drop-operand", others[0] if len(others) == 1 else _with(node, values=others)
 
 
 def _unary(node: ast.UnaryOp) -> Iterator[Change]:
@@ -96,7 +96,7 @@ def _constant(node: ast.Constant) -> Iterator[Change]:
 
 def _call(node: ast.Call) -> Iterator[Change]:
     for at, keyword in enumerate(node.keywords):
-        if keyword.arg not in PLAIN:
+        if keyword.arg not in OPTIONAL:
             name = f"drop-argument[{keyword.arg or '**'}]"
             yield name, _with(node, keywords=_without(node.keywords, at))
     if isinstance(node.func, ast.Name) and node.func.id in SWAPPED:

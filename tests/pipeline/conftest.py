@@ -114,7 +114,7 @@ def restless(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
 
 @dataclass
 class StubQueue:
-    """Answers SendMessageBatch on a loopback port; *judge* says what becomes of the entry of a number."""
+    """Answers SendMessageBatch on a loopback port; *judge* returns the outcome of the entry of a number."""
 
     port: int = 0
     judge: Callable[[int], str] = lambda number: "accept"

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from tests.proof.arguments import from_on
 from tests.proof.interrupting import ended
 from tests.proof.results import keep
-from tests.proof.stages import Done, Part, parts, timed
+from tests.proof.stages import ChunkOutcome, Part, parts, timed
 
 SEEDS, HISTORIES = 1_000_000, 50_000
 LEAST = 200
@@ -35,9 +35,9 @@ def main(argv: list[str] | None = None) -> int:
     broken = 0
     for stage in [each for each in stages if each in (wanted.only or stages)]:
         for part in parts(stage, wanted.seeds, wanted.histories):
-            done = _run(part, wanted.jobs)
-            broken += len(done.violations)
-            rows.setdefault(stage, []).append(row(part, done))
+            outcome = _run(part, wanted.jobs)
+            broken += len(outcome.violations)
+            rows.setdefault(stage, []).append(row(part, outcome))
             print(*rows[stage][-1], sep="  ", flush=True)
     for section, mine in SECTIONS.items():
         if found := [each for stage in mine for each in rows.get(stage, ())]:
@@ -63,20 +63,20 @@ def _command(wanted: argparse.Namespace) -> str:
     return f'make proof ARGS="{" ".join(given)}"' if given else "make proof"
 
 
-def _run(part: Part, jobs: int) -> Done:
+def _run(part: Part, jobs: int) -> ChunkOutcome:
     """Run the chunks of a part in processes of their own, and print what is broken."""
-    total = Done()
+    total = ChunkOutcome()
     with get_context("spawn").Pool(jobs, maxtasksperchild=50) as pool:
-        for done in pool.imap_unordered(timed, part.chunks):
-            print(*done.violations, sep="\n", end="\n" if done.violations else "", flush=True)
-            total.add(done)
+        for outcome in pool.imap_unordered(timed, part.chunks):
+            print(*outcome.violations, sep="\n", end="\n" if outcome.violations else "", flush=True)
+            total.add(outcome)
     return total
 
 
-def row(part: Part, done: Done) -> Row:
+def row(part: Part, outcome: ChunkOutcome) -> Row:
     """Return the cells of a part."""
-    counts = [f"{count:,}" if count else "" for count in (done.requests, done.faults)]
-    return part.what, f"{done.runs:,}", *counts, str(len(done.violations)), time_of(done.cpu)
+    counts = [f"{count:,}" if count else "" for count in (outcome.requests, outcome.faults)]
+    return part.what, f"{outcome.runs:,}", *counts, str(len(outcome.violations)), time_of(outcome.cpu)
 
 
 def time_of(seconds: float) -> str:

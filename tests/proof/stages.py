@@ -47,7 +47,7 @@ COMMANDS = {
 
 
 @dataclass(slots=True)
-class Done:
+class ChunkOutcome:
     """What a chunk or a part came to. *violations*: texts with the command that replays them."""
 
     runs: int = 0
@@ -56,8 +56,8 @@ class Done:
     cpu: float = 0.0
     violations: list[str] = field(default_factory=list)
 
-    def add(self, other: Done) -> None:
-        for each in fields(Done):
+    def add(self, other: ChunkOutcome) -> None:
+        for each in fields(ChunkOutcome):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
@@ -67,7 +67,7 @@ class Part:
 
     stage: str
     what: str
-    chunks: list[Callable[[], Done]]
+    chunks: list[Callable[[], ChunkOutcome]]
 
 
 def parts(stage: str, seeds: int, histories: int) -> list[Part]:
@@ -84,12 +84,12 @@ def parts(stage: str, seeds: int, histories: int) -> list[Part]:
     return [Part(stage, f"{stage}: {what}", [partial(run_command, arguments)])]
 
 
-def timed(chunk: Callable[[], Done]) -> Done:
+def timed(chunk: Callable[[], ChunkOutcome]) -> ChunkOutcome:
     """Run a chunk, and note its CPU time."""
     began = time.process_time()
-    done = chunk()
-    done.cpu = done.cpu or time.process_time() - began
-    return done
+    outcome = chunk()
+    outcome.cpu = outcome.cpu or time.process_time() - began
+    return outcome
 
 
 def _spans(share: int, whole: int, total: int, chunk: int) -> Iterator[tuple[int, int]]:
@@ -131,56 +131,60 @@ def _mutants(name: str) -> Iterator[Part]:
         yield Part("mutants", f"{name}, equivalent: {len(chunks)} rules that another one holds up", chunks)
 
 
-def run_simulator(module: str, races: bool, first: int, seeds: int) -> Done:
+def run_simulator(module: str, races: bool, first: int, seeds: int) -> ChunkOutcome:
     """Run some seeds of a simulator."""
     command = f"python -m {module}{' --races' if races else ''} --replay {{}} --trace"
     return _tallied(import_module(module).ROOM.way(races), first, seeds, command)
 
 
-def run_histories(of: str, first: int, seeds: int) -> Done:
+def run_histories(of: str, first: int, seeds: int) -> ChunkOutcome:
     """Record some histories, and check them."""
     command = f"python -m tests.histories.run --of {of} --replay {{}}"
     return _tallied(partial(judge, of), first, seeds, command)
 
 
-def _tallied(simulate: Callable[..., object], first: int, seeds: int, command: str) -> Done:
+def _tallied(simulate: Callable[..., object], first: int, seeds: int, command: str) -> ChunkOutcome:
     tally = run_seeds(simulate, range(first, first + seeds))  # type: ignore[arg-type]
     violations = [f"seed {seed}: {text}\n  {command.format(seed)}" for seed, _, text in tally.violations]
-    return Done(tally.seeds, tally.requests.total(), tally.faults.total(), violations=violations)
+    return ChunkOutcome(tally.seeds, tally.requests.total(), tally.faults.total(), violations=violations)
 
 
-def run_scenario(module: str, scenario: str, depth: int = DEPTH) -> Done:
+def run_scenario(module: str, scenario: str, depth: int = DEPTH) -> ChunkOutcome:
     """Run a small scenario with every placement of so many disturbances."""
-    command, done = f"python -m {module} --scenario {scenario!r}", Done()
+    command, chunk_outcome = f"python -m {module} --scenario {scenario!r}", ChunkOutcome()
     for disturbances, outcome in explore(import_module(module).PLAYS[scenario], depth):
         found, where = outcome.violation, written(disturbances)
         broken = [f"{scenario}: {found}\n  {command} --replay {where!r}"] if found else []
-        done.add(Done(1, outcome.requests.total(), outcome.faults.total(), violations=broken))
-    return done
+        chunk_outcome.add(
+            ChunkOutcome(1, outcome.requests.total(), outcome.faults.total(), violations=broken)
+        )
+    return chunk_outcome
 
 
-def run_mutant(module: str, rule: str) -> Done:
+def run_mutant(module: str, rule: str) -> ChunkOutcome:
     """Break a rule; it is a violation that no seed finds it."""
     found = import_module(module)
     mutant = next(each for each in found.MUTANTS if each.rule == rule)
     alive = kill(found.ROOM, mutant, SURVIVED) is None
     command = f"python -m {module} --rule {rule!r}"
-    return Done(1, violations=[f"{rule}: no seed of {SURVIVED} finds it\n  {command}"] if alive else [])
+    return ChunkOutcome(
+        1, violations=[f"{rule}: no seed of {SURVIVED} finds it\n  {command}"] if alive else []
+    )
 
 
-def run_equivalent(module: str, rule: str) -> Done:
+def run_equivalent(module: str, rule: str) -> ChunkOutcome:
     """Break a rule that another one holds up; it is a violation that a seed finds it."""
     found = import_module(module)
     mutant = next(each for each, _ in found.EQUIVALENT if each.rule == rule)
     killed = first_kill(found.ROOM, mutant, EQUIVALENT)
-    return Done(1, violations=[f"{rule} is not equivalent: {killed.detail}"] if killed else [])
+    return ChunkOutcome(1, violations=[f"{rule} is not equivalent: {killed.detail}"] if killed else [])
 
 
-def run_command(arguments: list[str]) -> Done:
+def run_command(arguments: list[str]) -> ChunkOutcome:
     """Run a command of Python, whose output is shown; it is a violation that it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ended = subprocess.run([sys.executable, *arguments], cwd=ROOT, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     failed = [f"python {' '.join(arguments)} exited with {ended.returncode}"] if ended.returncode else []
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Done(1, cpu=cpu, violations=failed)
+    return ChunkOutcome(1, cpu=cpu, violations=failed)

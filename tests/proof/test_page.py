@@ -22,7 +22,7 @@ def test_a_section_without_a_row_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("columns", "rows", "said"),
+    ("columns", "rows", "shown"),
     [
         (("what", "runs", "time"), (("a", "1,999", "1 s"), ("b", "1", "2 s")), "2,000 runs"),
         (("suite", "cases", "expressions"), (("a", "2", ""), ("b", "", "252")), "2 cases"),
@@ -31,5 +31,5 @@ def test_a_section_without_a_row_is_refused():
         (("case", "then", "verdict"), (("T1", "", "30 pass"), ("T2", "", "30 pass")), "30 pass"),
     ],
 )
-def test_a_result_is_shown_by_its_sums_or_by_what_differs_in_its_rows(columns, rows, said):
-    assert figures(Result("soak", "make soak", columns, rows, "", "", "")) == said
+def test_a_result_is_shown_by_its_sums_or_by_what_differs_in_its_rows(columns, rows, shown):
+    assert figures(Result("soak", "make soak", columns, rows, "", "", "")) == shown

@@ -178,7 +178,7 @@ def test_refused_credentials_are_4_and_no_answer_is_5(fanin, sqs, rows, served):
     served.faults[:] = [refusal(503)] * 50
     assert fanin("publish", rows, "--queue", "work").code == ExitCode.UNANSWERED
     served.faults.clear()
-    assert fanin("publish", rows, "--queue", "work").code == ExitCode.DONE
+    assert fanin("publish", rows, "--queue", "work").code == ExitCode.SUCCESS
 
 
 SENT = "rows.csv --queue q"

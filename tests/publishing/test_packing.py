@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fanin import State, pacing
 from fanin.client.items import Items
-from fanin.dead_letter_redrive.dead_letter_messages import (
+from fanin.dead_letter_queue_redrive.dead_letter_messages import (
     DeadLetterMessage,
     LeaveReason,
     Standing,

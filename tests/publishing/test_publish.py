@@ -254,10 +254,10 @@ def test_a_file_that_changes_while_it_is_read_is_not_closed(transport, queue, re
 @pytest.mark.parametrize(
     ("caps", "chunk", "refusal"),
     [
-        (Caps(items=ROWS - 1), 4, "25 items are more than the 24 of --max-items; nothing was sent"),
-        (Caps(cost=0.00001), None, r"25 items cost up to \$0.0000\d\d, more than the \$0.000010"),
-        (Caps(items=ROWS), 4, None),
-        (Caps(cost=0.00001), 25, None),
+        (Caps(max_items=ROWS - 1), 4, "25 items are more than the 24 of --max-items; nothing was sent"),
+        (Caps(max_cost=0.00001), None, r"25 items cost up to \$0.0000\d\d, more than the \$0.000010"),
+        (Caps(max_items=ROWS), 4, None),
+        (Caps(max_cost=0.00001), 25, None),
     ],
 )
 def test_a_file_that_passes_a_cap_opens_no_batch_and_a_chunk_costs_what_it_costs(

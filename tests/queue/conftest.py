@@ -107,7 +107,7 @@ def make(store, bell, time, duties):
     """Makes the queue of one process: by default with one part, so with one order."""
     ids = iter(range(10**6))
 
-    def made(**more) -> Queue:
+    def create(**more) -> Queue:
         options = {"parts": 1} | more
         effects = Effects(
             now=time.now,
@@ -119,7 +119,7 @@ def make(store, bell, time, duties):
         report = options.pop("report", None)
         return Queue(QueueContext(store, bell, KEY, Options(**options), effects, report), duties.background())
 
-    return made
+    return create
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ class Bench:
         return taken
 
     def forget(self):
-        self.store.made.clear()
+        self.store.requests.clear()
         self.bell.rung.clear()
         self.pauses.clear()
 

@@ -46,7 +46,7 @@ def creator(sqs, store):
 def make(sqs, store, creator, time):
     """Makes the queue of one process, with its doorbell on SQS."""
 
-    def made(key: QueueKey = KEY, **more) -> Queue:
+    def create(key: QueueKey = KEY, **more) -> Queue:
         effects = Effects(
             time.now, time.monotonic, pause=time.sleep, each=lambda call, values: [call(v) for v in values]
         )
@@ -60,7 +60,7 @@ def make(sqs, store, creator, time):
         )
         return Queue(context, background=lambda _: lambda: None)
 
-    return made
+    return create
 
 
 def refuse(code: str):
@@ -232,12 +232,12 @@ def test_an_existing_doorbell_is_brought_up_to_date_with_the_key_and_the_tags(sq
 
 
 def test_a_doorbell_of_the_stack_is_left_to_it_and_one_that_is_gone_to_the_next_ring(sqs, creator):
-    made = sqs.create_queue(QueueName=stack_doorbell(PREFIX, "thumbs"))["QueueUrl"]
+    url = sqs.create_queue(QueueName=stack_doorbell(PREFIX, "thumbs"))["QueueUrl"]
     doorbells = SqsDoorbells(sqs, ARNS, STACK_KEY, TAGS)
-    doorbells.update(KEY, made)
-    doorbells.update(KEY, made.replace("stack-thumbs", "queue-thumbs"))
+    doorbells.update(KEY, url)
+    doorbells.update(KEY, url.replace("stack-thumbs", "queue-thumbs"))
 
-    assert encryption_and_tags(sqs, made)[::2] == (None, {})
+    assert encryption_and_tags(sqs, url)[::2] == (None, {})
     assert queues_of(sqs) == {"fanin-dev_bell_stack-thumbs"}
 
 
@@ -245,7 +245,7 @@ def test_a_doorbell_is_deleted_unless_the_stack_made_it(sqs, creator):
     own = creator.create(KEY, QueueConfig(1)).doorbell
     creator.doorbells.delete(KEY, own)
     creator.doorbells.delete(KEY, own)
-    made = sqs.create_queue(QueueName=stack_doorbell(PREFIX, "thumbs"))["QueueUrl"]
-    creator.doorbells.delete(KEY, made)
+    url = sqs.create_queue(QueueName=stack_doorbell(PREFIX, "thumbs"))["QueueUrl"]
+    creator.doorbells.delete(KEY, url)
 
     assert queues_of(sqs) == {"fanin-dev_bell_stack-thumbs"}

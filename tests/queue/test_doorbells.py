@@ -95,13 +95,13 @@ class Sqs:
 
     def __init__(self, read_timeout=60, refuse=None):
         self.meta = SimpleNamespace(config=SimpleNamespace(read_timeout=read_timeout))
-        self.clock, self.refuse, self.made = 1000.0, refuse or {}, []
+        self.clock, self.refuse, self.requests = 1000.0, refuse or {}, []
         self.messages: list[dict[str, str]] = []
 
     def __getattr__(self, operation):
         def request(**facts):
-            assert len(self.made) < REQUESTS_MAX
-            self.made.append((operation, facts))
+            assert len(self.requests) < REQUESTS_MAX
+            self.requests.append((operation, facts))
             if operation in self.refuse:
                 raise ClientError({"Error": {"Code": self.refuse[operation]}}, operation)
             return self.answer(operation, facts)
@@ -116,7 +116,7 @@ class Sqs:
         return {"QueueUrl": f"https://sqs/123456789012/{facts.get('QueueName')}"}
 
     def of(self, operation):
-        return [facts for name, facts in self.made if name == operation]
+        return [facts for name, facts in self.requests if name == operation]
 
     def polls(self):
         return [facts["WaitTimeSeconds"] for facts in self.of("receive_message")]
@@ -192,7 +192,7 @@ def test_a_doorbell_that_has_other_attributes_is_kept(code):
     sqs, url = created(code)
 
     assert url == f"https://sqs/123456789012/{sqs.of('create_queue')[0]['QueueName']}"
-    assert sqs.made[-1][0] == "get_queue_url"
+    assert sqs.requests[-1][0] == "get_queue_url"
 
 
 def existing():

@@ -50,11 +50,11 @@ def creating():
 
 
 def test_a_new_queue_has_a_doorbell_and_emits_no_metrics(creating):
-    made = creating.ensure()
+    ensured = creating.ensure()
 
-    assert made.doorbell_arn == "arn of https://orders"
-    assert made.config == QueueConfig(8, revision=0, doorbell="https://orders", metrics=False)
-    assert made.config.metrics is False
+    assert ensured.doorbell_arn == "arn of https://orders"
+    assert ensured.config == QueueConfig(8, revision=0, doorbell="https://orders", metrics=False)
+    assert ensured.config.metrics is False
 
 
 @pytest.mark.parametrize("metrics", [True, False])
@@ -68,17 +68,17 @@ def test_metrics_are_changed_by_a_request_that_names_them_and_by_no_other(creati
 
 @pytest.mark.parametrize("parts", [None, 8])
 def test_a_queue_that_is_being_removed_is_refused(creating, parts):
-    made = creating.ensure().config
-    creating.store.real.reconfigure(KEY, replace(made, revision=1, removing_us=1))
+    ensured = creating.ensure().config
+    creating.store.real.reconfigure(KEY, replace(ensured, revision=1, removing_us=1))
     with pytest.raises(Conflict, match="queue 'orders' is being removed"):
         creating.ensure(parts)
 
 
-@pytest.mark.parametrize("left", [None, QueueConfig(8, revision=9, removing_us=1, removed_us=2)])
-def test_a_queue_that_is_removed_during_the_request_is_a_retry_at_once(creating, left):
+@pytest.mark.parametrize("stored", [None, QueueConfig(8, revision=9, removing_us=1, removed_us=2)])
+def test_a_queue_that_is_removed_during_the_request_is_a_retry_at_once(creating, stored):
     creating.ensure()
     creating.bench.forget()
-    creating.store.scripts["reconfigure"] = lambda *_: left
+    creating.store.scripts["reconfigure"] = lambda *_: stored
     with pytest.raises(StoreUnavailable, match="removed at the same time; retry"):
         creating.ensure(metrics=True)
 
@@ -96,8 +96,8 @@ def test_a_queue_that_is_removed_during_the_request_is_a_retry_at_once(creating,
 )
 def test_a_queue_that_is_another_once_its_metrics_are_changed_is_not_answered(creating, found, error, text):
     """It is being removed, or was removed and created again in between."""
-    made = creating.ensure(8).config
-    creating.store.scripts["reconfigure"] = lambda *_: replace(made, metrics=True, **found)
+    ensured = creating.ensure(8).config
+    creating.store.scripts["reconfigure"] = lambda *_: replace(ensured, metrics=True, **found)
 
     with pytest.raises(error, match=text):
         creating.ensure(8, metrics=True)

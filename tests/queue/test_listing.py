@@ -88,10 +88,10 @@ def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_the
     queue = dying(make, *jobs)
     known = records(queue)
     first = revive_all(queue)
-    rest = revive_all(queue, first.last)
+    second = revive_all(queue, first.last)
 
     assert first.outcomes == dict.fromkeys(known[:100], Revival.REVIVED)
-    assert (rest.outcomes, rest.last) == ({known[100]: Revival.REVIVED}, None)
+    assert (second.outcomes, second.last) == ({known[100]: Revival.REVIVED}, None)
     assert sorted(job.name for job in queue.queued(200)) == jobs
 
 

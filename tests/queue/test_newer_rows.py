@@ -193,9 +193,9 @@ def test_a_removal_waits_until_an_outbox_entry_of_a_newer_release_is_reported(st
     removing.begin(queue.context, force=True)
     duties.time.sleep(SETTLE_SECONDS)
     runs = [removing.proceed(queue.context, Recorded()) for _ in range(8)]
-    left = {row["pk"]["S"][:2] for row in golden.stored(store, "queue").values()}
+    remaining = {row["pk"]["S"][:2] for row in golden.stored(store, "queue").values()}
 
-    assert (runs, left) == ([False] * 8, {"C#", "T#"})
+    assert (runs, remaining) == ([False] * 8, {"C#", "T#"})
     golden.put(store, "queue", golden.rows("queue")[name])
     assert [removing.proceed(queue.context, Recorded()) for _ in range(2)] == [False, True]
     assert len(reported) == 4

@@ -140,8 +140,8 @@ def test_a_queue_whose_first_dead_jobs_are_deleted_during_the_look_is_kept_for_t
     removing.begin_if_forgotten(context)
     client.meta.events.unregister("after-call.dynamodb.Query", delete)
 
-    left = [context.store.dead(part, 6) for part in context.parts()]
-    assert 3 <= sum(map(len, left)) < 6
+    remaining = [context.store.dead(part, 6) for part in context.parts()]
+    assert 3 <= sum(map(len, remaining)) < 6
     assert context.read_config().removing_us is None
 
 

@@ -26,9 +26,9 @@ STAYS = next(name for name in map(str, range(99)) if job_key(KEY, OLD, name) == 
 
 @pytest.fixture
 def queue(make):
-    made = make(parts=OLD)
-    made.context.config()
-    return made
+    opened = make(parts=OLD)
+    opened.context.config()
+    return opened
 
 
 @pytest.fixture

@@ -123,12 +123,12 @@ def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time
     removing.begin(queue.context, force=True)
     time.sleep(SETTLE_SECONDS)
     limits = limits_of(store, monkeypatch, "page" if kind == "queued" else "dead")
-    left = []
+    remaining = []
     while store.config(KEY).removed_us is None:
         removing.proceed(queue.context, None)
-        left.append(rows_of(store))
+        remaining.append(rows_of(store))
 
-    assert left == [2, 0, 0]
+    assert remaining == [2, 0, 0]
     assert min(limits) >= 1, "DynamoDB refuses a limit of 0"
 
 

@@ -189,7 +189,7 @@ ALONE = replace(BUSY, rerun=None)
 DELAYED = replace(ALONE, state=JobState.DELAYED, ready_us=900, **UNCLAIMED)
 
 
-DONE = replace(ALONE, state=JobState.DONE, payload=None, **UNCLAIMED, done_by="last", done_us=300)
+DONE_JOB = replace(ALONE, state=JobState.DONE, payload=None, **UNCLAIMED, done_by="last", done_us=300)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +200,11 @@ DONE = replace(ALONE, state=JobState.DONE, payload=None, **UNCLAIMED, done_by="l
         (replace(BUSY, generation=2, done_by="c"), "LOST"),
         (BUSY, "HELD"),
         (replace(BUSY, claim="x"), "LOST"),
-        (replace(DONE, done_by="c"), "ENDED"),
-        (DONE, "LOST"),
+        (replace(DONE_JOB, done_by="c"), "ENDED"),
+        (DONE_JOB, "LOST"),
         (replace(BUSY, generation=4, done_by="c", claim="x"), "ENDED"),
         (replace(BUSY, generation=4, claim="x"), "LOST"),
-        (replace(DONE, generation=4), "UNKNOWN"),
+        (replace(DONE_JOB, generation=4), "UNKNOWN"),
         (replace(BUSY, generation=5, claim="x"), "UNKNOWN"),
     ],
 )
@@ -246,7 +246,7 @@ def test_rows_of_different_kinds_lie_in_different_partitions():
 def test_a_job_knows_the_last_four_of_its_key_whose_marks_hold(number):
     asked, hour = NewJob("a"), 3_600_000_000
     earlier = tuple(EarlierJob(str(i), 300 - i) for i in range(number))
-    over = replace(DONE, before=earlier)
+    over = replace(DONE_JOB, before=earlier)
 
     assert lifecycle.new_job(asked, JOB_KEY, "id", 500, over).before == (EarlierJob(FIRST, 300), *earlier)[:4]
     late = replace(over, done_us=hour + 298)
@@ -260,10 +260,10 @@ def test_a_moved_job_counts_the_generations_of_its_new_row():
     first = replace(DELAYED, key=OTHER, generation=1, done_by=None)
 
     assert lifecycle.moved(DELAYED, OTHER, None) == first
-    over = lifecycle.moved(DELAYED, OTHER, replace(DONE, id="other"))
+    over = lifecycle.moved(DELAYED, OTHER, replace(DONE_JOB, id="other"))
     earlier = (EarlierJob(digest_of("other"), 300), EARLIER)
     assert over == replace(first, generation=4, done_by="last", before=earlier)
-    assert lifecycle.moved(DELAYED, OTHER, replace(DONE, before=())).before == DELAYED.before
+    assert lifecycle.moved(DELAYED, OTHER, replace(DONE_JOB, before=())).before == DELAYED.before
 
 
 @pytest.mark.parametrize(("at", "busy"), [(190, 40), (151, 1), (150, 0), (100, 0)])
@@ -291,7 +291,7 @@ def test_an_ended_job_leaves_its_mark_or_its_rerun():
 def test_a_revived_job():
     facts = {"ready_us": 400, "failures": 0, "rerun": None, "revival": "request"} | UNCLAIMED
     alone = replace(BUSY, state=JobState.READY, generation=4, done_by=None, **facts)
-    over = replace(DONE, generation=6)
+    over = replace(DONE_JOB, generation=6)
 
     assert lifecycle.revived(Dead(BUSY, "boom", 300), 400, None, "request") == alone
     after = lifecycle.revived(Dead(BUSY, "boom", 300), 400, over)

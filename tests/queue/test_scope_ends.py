@@ -154,11 +154,11 @@ def test_jobs_whose_return_is_interrupted_can_no_longer_be_acked(queue, store, m
 
 
 def test_a_duty_that_fails_goes_on():
-    done, enough = [], threading.Event()
+    runs, enough = [], threading.Event()
 
     def do():
-        done.append(len(done))
-        if len(done) < 3:
+        runs.append(len(runs))
+        if len(runs) < 3:
             raise PermissionError
         enough.set()
         return False
@@ -167,7 +167,7 @@ def test_a_duty_that_fails_goes_on():
     enough.wait(60)
     stop()
 
-    assert done == [0, 1, 2]
+    assert runs == [0, 1, 2]
 
 
 class Mute(Exception):

@@ -149,6 +149,6 @@ def test_threads_together_open_as_many_as_the_limit():
         world = World(DynamoQuotas(client, "Batches"))
         with ThreadPoolExecutor(8) as pool:
             runs = [pool.submit(world.opened, world.permits(6), f"b{number}") for number in range(16)]
-            done = sum(run.result() for run in runs)
+            admitted = sum(run.result() for run in runs)
 
-    assert done == 6
+    assert admitted == 6

@@ -20,14 +20,14 @@ from tests.quotas.world import World, admitted
 class Counting(MemoryQuotas):
     """Counts the requests."""
 
-    made = 0
+    requests = 0
 
     def start(self, *given):
-        self.made += 1
+        self.requests += 1
         return MemoryQuotas.start(self, *given)
 
     def spend(self, *given):
-        self.made += 1
+        self.requests += 1
         return MemoryQuotas.spend(self, *given)
 
 
@@ -92,9 +92,9 @@ def test_threads_together_are_admitted_no_more_than_the_burst():
             runs = [
                 pool.submit(admitted, each.charge, "acme", Quota.ADDS) for _ in range(8) for each in processes
             ]
-            done = sum(run.result() for run in runs)
+            accepted = sum(run.result() for run in runs)
 
-    assert done == 40
+    assert accepted == 40
 
 
 def test_a_refused_tenant_is_refused_for_a_second_though_tokens_flow_in():
@@ -103,11 +103,11 @@ def test_a_refused_tenant_is_refused_for_a_second_though_tokens_flow_in():
     rates = world.rates(adds=10)
     while admitted(rates.charge, "acme", Quota.ADDS):
         pass
-    made = store.made
+    requests = store.requests
     world.later(0.9)
 
     assert not admitted(rates.charge, "acme", Quota.ADDS)
-    assert store.made == made
+    assert store.requests == requests
     world.later(0.1)
     assert admitted(rates.charge, "acme", Quota.ADDS)
 

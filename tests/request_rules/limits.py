@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fanin.local.request_rules import events, expressions, queries, refusal, sqs, table_keys
-from fanin.local.request_rules.dynamodb import BATCHES
+from fanin.local.request_rules.dynamodb import BATCHES, STATEMENTS
 from tests.request_rules.requests import (
+    TABLE,
     Request,
     attributed,
     batch_get,
@@ -99,7 +100,18 @@ def _ended(name: str) -> Callable[[int], Request]:
     return lambda count: {"taskToken": "t", name: "x" * count}
 
 
+def _statements(count: int, characters: int = 0) -> Request:
+    statement = f"INSERT INTO \"{TABLE}\" VALUE {{'pk':?,'sk':'b'}}".ljust(characters)
+    return {
+        "Statements": [{"Statement": statement, "Parameters": [text(str(each))]} for each in range(count)]
+    }
+
+
 LIMITS = {
+    "statements of a batch": Limit("BatchExecuteStatement", 25, _statements, STATEMENTS),
+    "characters of a statement": Limit(
+        "BatchExecuteStatement", 8192, lambda n: _statements(1, n), STATEMENTS
+    ),
     "bytes of an expression": Limit(
         "UpdateItem", 4096, lambda n: update(f"SET {'a' * (n - 9)} = :v", {":v": text("x")}), EXPRESSIONS
     ),

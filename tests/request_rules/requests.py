@@ -136,8 +136,8 @@ def transaction(actions: int, **more: Any) -> Request:
 
 def heavy(bytes_of_all: int) -> Request:
     """A transaction of eleven items that have that many bytes together."""
-    each, rest = divmod(bytes_of_all, 11)
-    sizes = [each] * 10 + [each + rest]
+    each, remainder = divmod(bytes_of_all, 11)
+    sizes = [each] * 10 + [each + remainder]
     own = len("pkpsk00body")
     puts = [put({**key(sk=f"{at:02}"), "body": text("x" * (size - own))}) for at, size in enumerate(sizes)]
     return {"TransactItems": [{"Put": one} for one in puts]}

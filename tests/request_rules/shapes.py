@@ -66,10 +66,19 @@ def shape(operation: str, request: Mapping[str, Any]) -> str:
             if "ProjectionExpression" in each
         ]
         return f"{operation} {' '.join(parts)}" if parts else ""
+    if operation == "BatchExecuteStatement":
+        parts = {_of_statement(each["Statement"]) for each in request["Statements"]}
+        return f"{operation} {' + '.join(sorted(parts))}"
     names = request.get("ExpressionAttributeNames") or {}
     found = [_named(shape_of(request[kind]), names) for kind in EXPRESSIONS if request.get(kind)]
     index = [request["IndexName"]] if request.get("IndexName") else []
     return f"{operation} {' | '.join(index + found)}" if found else ""
+
+
+def _of_statement(statement: str) -> str:
+    """Return the verb of a statement of PartiQL, and the attributes that it names."""
+    names = (NUMBERED.sub(r"\1", name) for name in re.findall(r"'(\w+)':", statement))
+    return " ".join([statement.partition(" ")[0], *dict.fromkeys(names)])
 
 
 def _named(text: str, names: Mapping[str, str]) -> str:

@@ -49,10 +49,10 @@ class Rows(Tables):
         return {"x": {"S": "x" * (self.size - 1)}}
 
 
-@pytest.mark.parametrize(("rest", "passes"), [(-1, True), (0, True), (1, False)])
-def test_the_rows_that_a_transaction_reads_have_4_mb_together(rest, passes):
+@pytest.mark.parametrize(("last_bytes", "passes"), [(-1, True), (0, True), (1, False)])
+def test_the_rows_that_a_transaction_reads_have_4_mb_together(last_bytes, passes):
     reads = {"TransactItems": [{"Get": get(sk=str(each))} for each in range(16)]}
-    rows = Rows(4 * 1024 * 1024 // 16 + rest)
+    rows = Rows(4 * 1024 * 1024 // 16 + last_bytes)
 
     if passes:
         check("TransactGetItems", reads, rows)

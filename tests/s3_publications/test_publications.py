@@ -91,9 +91,9 @@ class World:
     def deliver(self, network=None, has_time=lambda: False, part=4):
         """Handle the first message, which comes again if its process is killed."""
         order = message_of(self.messages[0])
-        went = self.publications(network, part).go_on(order, has_time)
+        result = self.publications(network, part).go_on(order, has_time)
         self.messages.pop(0)
-        return went
+        return result
 
     def run(self):
         return [self.deliver() for _ in iter(lambda: bool(self.messages), False)]
@@ -121,12 +121,12 @@ def event_of(key, *, of=None, **more):
 
 def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_closed(world):
     batch, position = world.publications().start(ORDER, CATALOG, "key")
-    went = world.run()
+    result = world.run()
     found, end = world.publications().get("t", batch.batch_id)
 
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
-    assert went == [StepResult.ON] * (len(went) - 1) + [StepResult.PUBLISHED]
-    assert len(went) > 1
+    assert result == [StepResult.ON] * (len(result) - 1) + [StepResult.PUBLISHED]
+    assert len(result) > 1
     assert (found.state, found.total, found.labels["source"]) == (State.CLOSED, ROWS, ORDER.source)
     assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
     with pytest.raises(NotFound):
@@ -197,6 +197,46 @@ def test_a_cancel_stops_it_at_the_next_part(world):
 
     assert world.run() == [StepResult.STOPPED]
     assert (len(world.work.bodies), world.messages) == (sent, [])
+
+
+ROW = {"n": "1", "t": 'a "b", c'}
+
+
+def published_csv(world, body):
+    """The rows that are sent of an object of CSV, and the reason of a batch that did not close."""
+    world.s3.put_object(Bucket="lake", Key="rows.csv", Body=body)
+    batch, _ = world.publications().start(replace(ORDER, source="s3://lake/rows.csv"), CATALOG, "key")
+    world.run()
+    found, _ = world.publications().get("t", batch.batch_id)
+    return list(world.work.rows().values()), found.end_reason, found.total
+
+
+def test_the_rows_of_csv_have_the_names_of_its_header_in_every_part_and_invocation(world):
+    lines = [b'"%d","a ""b"", c"\r\n' % n + b"\n" * (n % 2) for n in range(ROWS)]
+    rows, reason, total = published_csv(world, "\ufeffn,t\r\n".encode() + b"".join(lines))
+
+    assert (reason, total) == (None, ROWS)
+    assert sorted(rows, key=lambda row: int(row["n"])) == [ROW | {"n": str(n)} for n in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'n,t\n1,"a\nb"\n', "line 2: it is no row of CSV in one line of UTF-8 (unexpected end of data)"),
+        (b"n,t\n1,\xff\n", "line 2: it is no row of CSV in one line of UTF-8"),
+        (b"n,t\n1\n", "line 2: it has 1 values, and the header 2 names"),
+        (b"n,n\n1,2\n", "line 1: its header has a name twice"),
+        (b"n" * 3_000, "line 1: its message has more than"),
+        (b"n,t\n", None),
+        (b"", None),
+    ],
+)
+def test_csv_that_is_not_a_row_a_line_cancels_the_batch_with_the_reason(world, body, reason):
+    rows, found, _ = published_csv(world, body)
+
+    assert rows == []
+    assert (found or "").startswith(f"s3://lake/rows.csv, {reason}" if reason else "")
+    assert (found is None) is (reason is None)
 
 
 @pytest.mark.parametrize(
@@ -303,9 +343,9 @@ def test_rows_that_pass_a_cap_cancel_the_batch_with_the_reason_and_none_of_their
     world.put(b"1\n" * 50)
     batch, _ = world.publications().start(replace(ORDER, rate=1.0), replace(CATALOG, **cap), "key")
 
-    went = world.run()
+    result = world.run()
     found = world.publications().get("t", batch.batch_id)[0]
-    assert went[-1] is StepResult.STOPPED
+    assert result[-1] is StepResult.STOPPED
     assert found.state is State.CANCELLED
     assert found.end_reason.startswith(f"{ORDER.source} passes a cap of its batch: ")
     assert f" {most}" in found.end_reason
@@ -441,7 +481,7 @@ def test_only_the_sources_queues_and_tenants_of_the_setting_are_published(tenant
         {"batch_id": ""},
         {"tenant": None},
         {"source": "s3://lake/in/../rows.jsonl"},
-        {"source": "s3://lake/rows.csv"},
+        {"source": "s3://lake/rows.csv.gz"},
         {"queue": f"{QUEUE}.fifo"},
         {"chunk": True},
         {"chunk": 10_001},
@@ -485,12 +525,12 @@ def test_objects_that_are_created_are_published_as_the_setting_has_them_or_refus
     others = [replace(CREATED, on_created=False, chunk=None, rate=None), replace(CREATED, tenants=("a",))]
 
     assert message_of(event_of("in/a.jsonl")) == Created("s3://lake/in/a.jsonl", "e", 1, "v")
-    assert orders_of("s3://lake/out/rows.csv", [CREATED], "own") == []
+    assert orders_of("s3://lake/out/rows.jsonl", [CREATED], "own") == []
     assert [each.tenant for each in orders_of("s3://lake/in/rows.jsonl", [CREATED, *others], "own")] == [
         "own",
         "a",
     ]
-    for key in ("rows.csv", "../rows.jsonl", "gr\u00fcn.jsonl"):
+    for key in ("rows.csv.gz", "../rows.jsonl", "gr\u00fcn.jsonl"):
         with pytest.raises(InvalidRequest):
             orders_of(f"s3://lake/in/{key}", [CREATED], "own")
 
@@ -499,7 +539,9 @@ def test_an_object_that_cannot_be_published_is_in_the_log(monkeypatch, caplog):
     monkeypatch.setattr(s3_publications, "_allowed", lambda: (CREATED,))
     monkeypatch.setattr(s3_publications.tracking, "settings", lambda: SimpleNamespace(tenant="own"))
 
-    assert s3_publications.orders_of_created(message_of(event_of("in/rows.csv"))) == []
+    assert s3_publications.orders_of_created(message_of(event_of("in/rows.csv.gz"))) == []
     assert s3_publications.orders_of_created(message_of(event_of("out/other.csv"))) == []
     (record,) = caplog.records
-    assert record.getMessage().startswith("s3://lake/in/rows.csv was created, and is not published: the key")
+    assert record.getMessage().startswith(
+        "s3://lake/in/rows.csv.gz was created, and is not published: the key"
+    )

@@ -59,7 +59,7 @@ class FairQueue:
             self.last_in_flight[group] = now
         return found
 
-    def done(self, message: Sent, now: float, seconds: float) -> None:
+    def delete(self, message: Sent, now: float, seconds: float) -> None:
         """Delete a message that was worked on for so long."""
         group = _group(message)
         self.in_flight[group] -= 1
@@ -107,6 +107,6 @@ def dwell_times(
         now = min([row[0] for row in working[:1]] + [each.at for each in list(arriving)[:1]], default=now)
         while working and working[0][0] <= now:
             for each in heappop(working)[2]:
-                queue.done(each, now, seconds)
+                queue.delete(each, now, seconds)
             idle += 1
     return found

@@ -51,22 +51,22 @@ JUMPED = "clock set"
 
 @dataclass
 class Faults:
-    """Draws the faults of a run: *rate* a request, of these *kinds*, at most *left*, of them *crashes*."""
+    """Draws the faults of a run: *rate* a request, of these *kinds*, *remaining* of them, and *crashes*."""
 
     random: Random
     rate: float
-    left: int
+    remaining: int
     kinds: Collection[Fault]
     crashes: float = inf
 
     def draw(self, possible: Sequence[Fault]) -> Fault | None:
         """Return one of the *possible* faults of a request, None if it meets none."""
-        if self.left <= 0 or self.random.random() >= self.rate:
+        if self.remaining <= 0 or self.random.random() >= self.rate:
             return None
         kinds = [fault for fault in possible if fault in self.kinds]
         fault = self.random.choice(kinds) if kinds else None
         if fault is None or (fault.crash and self.crashes <= 0):
             return None
-        self.left -= 1
+        self.remaining -= 1
         self.crashes -= fault.crash
         return fault

@@ -17,7 +17,7 @@ ASKED_AGAIN = 3
 
 def check(world: World) -> None:
     """Hold every batch against I2, I3, I4, I8; then ask again and see that nothing moves."""
-    if not world.scenario.plain:
+    if not world.scenario.is_basic:
         endings.check(world)
         return
     world.look()

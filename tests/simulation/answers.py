@@ -60,12 +60,12 @@ def check(world: World, before: Moment, parts: Sequence[Message | Junk], results
         right = sum(result.counts.values()) == result.ack.size and result.ack == part.ack
         if isinstance(part, Junk):
             right = right and result.counts == {part.verdict: part.ack.size}
-        elif world.scenario.plain:
+        elif world.scenario.is_basic:
             right = right and TRUE.issuperset(result.counts)
         else:
             _check_lifecycle(world, before, part, Counter(result.counts))
         require(right, "I6", f"{part} was answered {result}")
-    if not world.scenario.plain:
+    if not world.scenario.is_basic:
         for key in before.batches:
             _check_activity(world, before, key)
 

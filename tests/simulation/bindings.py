@@ -61,7 +61,7 @@ class Binding(Job):
 
     key: str
     payload: str
-    left: int = TIMES
+    remaining: int = TIMES
 
     def work(self) -> None:
         world = self.world
@@ -74,8 +74,8 @@ class Binding(Job):
         else:
             right = bindings.stands_for(self.key, self.payload) or world.at != began
             require(right, "I8", f"{self.name} was answered, and {self.key} stands for another payload")
-        if self.left:
-            world.waiting.append(replace(self, left=self.left - 1))
+        if self.remaining:
+            world.waiting.append(replace(self, remaining=self.remaining - 1))
 
 
 def clients_of(world: Any, keys: int) -> list[Binding]:

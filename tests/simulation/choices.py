@@ -31,7 +31,7 @@ class RandomChoices:
         self._struck = struck
         self._draw = random.random
         self._rate = random.choice((0.0, 0.05, 0.1, 0.2, 0.3, 0.5))
-        self._left = random.choice((5, 20, 40, 60))
+        self._remaining = random.choice((5, 20, 40, 60))
         share = random.choice((0.2, 0.5, 1.0))
         self._kinds = {fault for fault in ON_TRANSACTIONS if random.random() < share}
         self._enabled: dict[tuple[Fault, ...], tuple[Fault, ...]] = {}
@@ -44,12 +44,12 @@ class RandomChoices:
         if self._struck:
             name, fault = self._struck
             return fault if request == name and self._draw() < 0.5 else None
-        if self._left <= 0 or self._draw() >= self._rate:
+        if self._remaining <= 0 or self._draw() >= self._rate:
             return None
         kinds = self._of(possible)
         if not kinds:
             return None
-        self._left -= 1
+        self._remaining -= 1
         return kinds[int(self._draw() * len(kinds))]
 
     def landing(self, count: int) -> int | None:

@@ -86,8 +86,8 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
     only a stray copy of an ack has filled, when all callers had gone.
     """
     referee = world.referee
-    done = batch.is_alive or (batch.state is State.COMPLETE and batch.reached is None)
-    if done and batch.mode is Mode.EXACT and world.is_ahead(batch.expires_at):
+    is_confirmed = batch.is_alive or (batch.state is State.COMPLETE and batch.reached is None)
+    if is_confirmed and batch.mode is Mode.EXACT and world.is_ahead(batch.expires_at):
         sent = 0
         for message in ledger.messages:
             sent |= message.mask

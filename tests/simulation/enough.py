@@ -46,7 +46,7 @@ def draw_race(random: Random) -> Scenario:
         fold=random.choice((1, 2, 4)),
         longest=random.choice((1, 1, 2)),
         copies=random.choice(((1,), (1, 2))),
-        plain=False,
+        is_basic=False,
         failing=random.choice((0.0, 0.3, 0.6)),
         both=random.choice((0.0, 0.5)),
         folded=random.choice((0.0, 0.0, 0.5)),

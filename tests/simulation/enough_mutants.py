@@ -52,8 +52,8 @@ def _again(self, key, step):
     return self.batches[key]
 
 
-def _reached_grows(self, key, mask, *rest):
-    written = _add_bits(self, key, mask, *rest)
+def _reached_grows(self, key, mask, *others):
+    written = _add_bits(self, key, mask, *others)
     batch = self.batches[key.batch]
     if written.applied and batch.reached is not None and not key.level:
         self.batches[key.batch] = replace(batch, reached=batch.reached + mask.success.bit_count())

@@ -57,20 +57,20 @@ SCENARIOS = {
     "an item twice": Scenario((2,), _batch(1, "closer"), copies=(2,)),
     "a replaced page": Scenario((2,), _batch(3, "closer"), guarded_digits=0),
     "three levels in ranges": Scenario((2,), _batch(5, "closer"), longest=3),
-    "an item that failed": Scenario((2,), _batch(1, "closer"), plain=False, failing=1.0, both=0.0),
-    "a failure that is healed": Scenario((2,), _batch(1, "closer"), plain=False, failing=1.0, both=1.0),
+    "an item that failed": Scenario((2,), _batch(1, "closer"), is_basic=False, failing=1.0, both=0.0),
+    "a failure that is healed": Scenario((2,), _batch(1, "closer"), is_basic=False, failing=1.0, both=1.0),
     "enough failures": Scenario(
-        (2,), (replace(_batch(3, "closer")[0], max_failures=2),), plain=False, failing=1.0, both=0.0
+        (2,), (replace(_batch(3, "closer")[0], max_failures=2),), is_basic=False, failing=1.0, both=0.0
     ),
-    "a cancelled batch": Scenario((2,), (replace(_batch(1, "closer")[0], cancellers=1),), plain=False),
-    "a batch in a batch": Scenario((2,), (_parent(),), plain=False),
-    "two children of an item": Scenario((2,), (_parent(2),), plain=False),
-    "an orphan": Scenario((2,), (_parent(),), plain=False, redelivered=0.0),
+    "a cancelled batch": Scenario((2,), (replace(_batch(1, "closer")[0], cancellers=1),), is_basic=False),
+    "a batch in a batch": Scenario((2,), (_parent(),), is_basic=False),
+    "two children of an item": Scenario((2,), (_parent(2),), is_basic=False),
+    "an orphan": Scenario((2,), (_parent(),), is_basic=False, redelivered=0.0),
     "an estimate": Scenario(
-        (2,), (replace(_batch(3, "closer")[0], mode=Mode.ESTIMATED),), plain=False, estimated_leaf=2
+        (2,), (replace(_batch(3, "closer")[0], mode=Mode.ESTIMATED),), is_basic=False, estimated_leaf=2
     ),
     "a sweeper beside": Scenario(
-        (2,), _batch(1, "closer"), plain=False, sweepers=1, edges=True, tick_rate=0.2
+        (2,), _batch(1, "closer"), is_basic=False, sweepers=1, edges=True, tick_rate=0.2
     ),
 }
 

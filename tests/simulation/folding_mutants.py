@@ -16,8 +16,10 @@ from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
 from tests.simulating.mutants import Mutant
+from tests.simulation.reading_mutants import Everything
 
 _folded_write, _mark, _mark_parent = Recorder._folded_write, Climber.mark, Climber._mark_parent
+_create = Climber.create
 
 
 def _replace_bits_of_any_batch(self, key, seen, masks, expires_at, fills=False, inner=False):
@@ -38,18 +40,36 @@ def _folded_failures_end_nothing(self, batch, number, masks, caller, seen):
 
 
 def _climb_if_written(self, batch, number, masks, seen=None):
-    done = _mark(self, batch, number, masks, seen)
-    return done if done.fresh or seen is None else replace(done, page=replace(done.page, n=0))
+    marked = _mark(self, batch, number, masks, seen)
+    return marked if marked.fresh or seen is None else replace(marked, page=replace(marked.page, n=0))
 
 
 def _climb_unless_compacted(self, batch, number, masks, seen=None):
-    done = _mark(self, batch, number, masks, seen)
-    return replace(done, page=replace(done.page, n=0)) if seen and seen.compacted else done
+    marked = _mark(self, batch, number, masks, seen)
+    return replace(marked, page=replace(marked.page, n=0)) if seen and seen.compacted else marked
 
 
 def _mark_one(self, batch, full, caller):
     """Of full pages that have one parent, one is marked in it."""
     return _mark_parent(self, batch, dict(list(full.items())[:1]), caller)
+
+
+def _over_what_is_stored(self, pages, expires_at):
+    for key, page in pages.items():
+        self._put(key, page, expires_at)
+    return pages.keys()
+
+
+def _create_then_prepare(self, batch, masks):
+    created = _create(replace(self, prepared=Everything()), batch, masks)
+    for number in masks:
+        self._prepare(batch, number, failing=False)
+    return created
+
+
+def _created_are_not_full(self, batch, masks):
+    found = _create(self, batch, masks)
+    return {number: replace(done, page=replace(done.page, n=0)) for number, done in found.items()}
 
 
 _failed_whatever_succeeded = property(lambda self: self.failure)
@@ -64,6 +84,11 @@ FOLDING_MUTANTS = (
     Mutant("enough folded failures end a batch", (Recorder, "_folded_write", _folded_failures_end_nothing)),
     Mutant("a folded duplicate climbs", (Climber, "mark", _climb_if_written)),
     Mutant("a folded duplicate of a compacted page climbs", (Climber, "mark", _climb_unless_compacted)),
+    Mutant("a created page replaces none", (MemoryStore, "create_pages", _over_what_is_stored)),
+    Mutant(
+        "a page above is stored before what is created below it", (Climber, "create", _create_then_prepare)
+    ),
+    Mutant("a created page climbs", (Climber, "create", _created_are_not_full)),
     Mutant("all full pages of a parent are marked", (Climber, "_mark_parent", _mark_one)),
     Mutant("the last page of a level is returned", (climb, "is_inner", lambda batch, key: True)),
     Mutant("only a full page is filled", (climb, "_fills", lambda batch, key, seen, masks: True)),

@@ -54,10 +54,10 @@ class Job(ABC):
 
 @dataclass(slots=True)
 class Opening(Job):
-    """A caller that opens a batch; *left*: how often it opens it again under the key, however late."""
+    """A caller that opens a batch; *remaining*: how often it opens it again under the key, however late."""
 
     ledger: Ledger
-    left: int = 0
+    remaining: int = 0
 
     def work(self) -> None:
         tracker, key = self.world.trackers[self.process], self.ledger.script.open_key
@@ -72,8 +72,8 @@ class Opening(Job):
             self.world.childless(self.ledger)
             return
         self.world.opened(self.ledger, batch)
-        if self.left:
-            self.world.waiting.append(replace(self, left=self.left - 1))
+        if self.remaining:
+            self.world.waiting.append(replace(self, remaining=self.remaining - 1))
 
     def _spec(self) -> OpenBatch:
         script = self.ledger.script
@@ -240,11 +240,11 @@ class Emptying(Job):
 class Sweeping(Job):
     """The schedule's sweeper; one that dies is not repeated, the next one comes by itself."""
 
-    left: int = SWEEPS
+    remaining: int = SWEEPS
 
     def work(self) -> None:
-        self.left -= 1
-        if self.left and self.world.scenario.edges:
+        self.remaining -= 1
+        if self.remaining and self.world.scenario.edges:
             self.world.waiting.append(replace(self))
         self.world.trackers[self.process].sweep()
         longest = self.world.trackers[self.process].longest_open()
@@ -334,14 +334,14 @@ class Folding(Delivery):
         for key in self.batches:
             pages, before = self._folded(key), answers.Moment.of(self.world, [key])
             failures = self.world.referee.failures[key]
-            done = self.world.trackers[self.process].ack_pages(TENANT, key.batch_id, pages, self.name)
-            counts = sum((Counter(page.counts) for page in done), Counter())
+            results = self.world.trackers[self.process].ack_pages(TENANT, key.batch_id, pages, self.name)
+            counts = sum((Counter(page.counts) for page in results), Counter())
             self.world.ledger_of[key].accepted += counts[Verdict.ACCEPTED]
             items = sum(masks.mask.bit_count() for masks in pages.values())
             require(counts.total() == items, "I6", f"{items} items of {key} were answered {counts}")
             batch = self.world.memory.batches[key]
             if batch.is_alive and counts.total() == counts[Verdict.ACCEPTED] + counts[Verdict.DUPLICATE]:
-                self._check_failures(batch, before, failures, sum(page.failed for page in done))
+                self._check_failures(batch, before, failures, sum(page.failed for page in results))
 
     def _check_failures(self, batch: Batch, before: answers.Moment, known: int, fresh: int) -> None:
         """What succeeded is no failure; and a request that adds one too many to the *known* ones ends it."""

@@ -53,8 +53,8 @@ def _ack_again(world: World, ledger: Ledger) -> None:
         counts = tracker.ack(TENANT, [message.ack]).results[0].counts
         gone = counts.keys() <= {Verdict.EXPIRED, Verdict.NOT_FOUND}
         require(gone, "expiry", f"{message} is of a batch that is over: {counts}")
-        left = set(world.memory.stored_pages) - before
-        require(not left, "expiry", f"{message} left {left}")
+        new_pages = set(world.memory.stored_pages) - before
+        require(not new_pages, "expiry", f"{message} left {new_pages}")
 
 
 def _pass_to(world: World, at: datetime, deletes: Callable[[Row], bool]) -> None:
@@ -76,5 +76,5 @@ def _check_completes(tracker: Tracker, batch: Batch, ack: Ack) -> None:
     report = tracker.ack(TENANT, [ack])
     require(report.results[0].counts == {Verdict.ACCEPTED: 3}, "I4", f"{batch.key} answered {report}")
     closed = tracker.close(TENANT, batch.batch_id, "the last closer").batch
-    done = (closed.state, closed.total, closed.failed) == (State.COMPLETE, 3, 0)
-    require(done, "I2", f"{closed} is complete with three items and no failure")
+    is_complete = (closed.state, closed.total, closed.failed) == (State.COMPLETE, 3, 0)
+    require(is_complete, "I2", f"{closed} is complete with three items and no failure")

@@ -24,7 +24,7 @@ PARTS_MAX = 500
 def check(world: World, ledger: Ledger) -> None:
     """Between two steps: progress, what is outstanding and what failed are right, and a look is planned."""
     batch, referee = world.memory.batches[ledger.key], world.referee
-    if not world.scenario.plain:
+    if not world.scenario.is_basic:
         check_next_check(world, batch)
     if world.scenario.slow and not batch.is_alive and batch.expires_at <= world.at:
         return  # no reader sees it, and its pages may be deleted

@@ -29,16 +29,20 @@ from tests.simulation.reading_mutants import READING_MUTANTS
 from tests.simulation.run import ROOM
 
 _climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
-_turn, _mark, _written = MemoryStore.transition, Climber.mark, Recorder._written
+_turn, _mark, _sent = MemoryStore.transition, Climber.mark, Recorder._sent
 
 
 def _climb_if_fresh(self, batch, number, masks, seen=None):
-    done = _mark(self, batch, number, masks, seen)
-    return done if done.fresh or seen is not None else replace(done, page=replace(done.page, n=0))
+    marked = _mark(self, batch, number, masks, seen)
+    return marked if marked.fresh or seen is not None else replace(marked, page=replace(marked.page, n=0))
 
 
-def _written_and_climbed_each(self, writes):
-    return [bits for write in writes for bits in _written(self, [write])]
+def _sent_and_climbed_each(self, writes):
+    done = []
+    for write in writes:
+        done += _sent(self, [write])
+        self._conclude([write], done[-1:])
+    return done
 
 
 def _climb_if_not_compacted(self, batch, pages, caller):
@@ -198,7 +202,7 @@ def _seal_then_close(self, tenant, batch_id, caller):
 
 MUTANTS = (
     Mutant("a duplicate climbs", (Climber, "mark", _climb_if_fresh)),
-    Mutant("a request heals before it climbs", (Recorder, "_written", _written_and_climbed_each)),
+    Mutant("a request heals before it climbs", (Recorder, "_sent", _sent_and_climbed_each)),
     Mutant("a compacted page climbs", (Climber, "climb", _climb_if_not_compacted)),
     Mutant("an add is guarded", (Page, "admits", lambda self, mask: True)),
     Mutant(

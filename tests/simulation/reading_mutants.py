@@ -48,21 +48,21 @@ def _age_by_any_clock(store, now):
 
 
 def _mark_and_look_around(self, batch, number, masks, seen=None):
-    done = _mark(self, batch, number, masks, seen)
+    marked = _mark(self, batch, number, masks, seen)
     leaves = -(-batch.total // batch.shape.leaf)
     self.store.pages([PageKey(batch.key, 0, leaf) for leaf in range(leaves)])
-    return done
+    return marked
 
 
-class _Everything(set):
+class Everything(set):
     def __contains__(self, key):
         return True
 
 
 def _mark_then_prepare(self, batch, number, masks, seen=None):
-    done = _mark(replace(self, prepared=_Everything()), batch, number, masks, seen)
+    marked = _mark(replace(self, prepared=Everything()), batch, number, masks, seen)
     self._prepare(batch, number, bool(masks.failed))
-    return done
+    return marked
 
 
 def _prepare_unmarked(self, batch, leaf, failing):

@@ -20,6 +20,7 @@ from fanin.tracker.rules import tree
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import Batch, BatchKey, ItemKey, PageKey, State
 from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.store import Written
 from tests.simulating.violation import Violation, require
 from tests.simulation.bindings import Bindings
 from tests.simulation.ledger import Asked
@@ -28,6 +29,7 @@ from tests.simulation.scenario import ASKED
 BITS, COUNTS, TURN, TAIL, READ = "bits", "counts", "transition", "tail", "read"
 NOTICE, CHILD = "notice", "child"
 KINDS = {
+    "create_pages": BITS,
     "add_bits": BITS,
     "replace_bits": BITS,
     "heal_bits": BITS,
@@ -124,9 +126,11 @@ class Referee:
             self._observe_completion(asked, args[0])
         if kind is COUNTS:
             self._observe_count(asked, *args)
-        if kind is not BITS or args[0].level:
+        if kind is not BITS:
             return
-        key, masks = args[0], _masks(name, args)
+        key, masks = _write(name, args)
+        if key.level:
+            return
         for outcome, mask in ((Outcome.SUCCESS, masks.success), (Outcome.FAILURE, masks.failed)):
             placed = self._placed(key, mask)
             allowed = asked.masks.get((key.batch, outcome), 0)
@@ -223,15 +227,15 @@ class Referee:
     def _placed(self, key: PageKey, mask: int) -> int:
         return mask << key.number * self.memory.batches[key.batch].page_bits
 
-    def _bits(self, name: str, key: PageKey, *args: Any) -> Any:
+    def _bits(self, name: str, *args: Any) -> Any:
+        key, masks = _write(name, args)
         page, batch = self.memory.stored_pages.get(key), self.memory.batches[key.batch]
-        answer = getattr(self.memory, name)(key, *args)
-        if not (answer if isinstance(answer, bool) else answer.applied):
+        answer = getattr(self.memory, name)(*args)
+        if not (answer.applied if isinstance(answer, Written) else answer):
             same = self.memory.stored_pages.get(key) is page and self.memory.batches[key.batch] is batch
             require(same, "I4", f"a refused write changed {key}")
             return answer
         self._check_page(key)
-        masks = _masks(name, (key, *args))
         if key.level:
             self._check_children(key, masks.mask)
         else:
@@ -328,14 +332,18 @@ class Referee:
     def _check_event(self, after: Batch) -> None:
         """The event says that a batch is completed only if every item of it is done."""
         event = CompletionEvent.of(after)
-        said = (event.detail_type, event.result in ("succeeded", "completed_with_failures"))
+        facts = (event.detail_type, event.result in ("succeeded", "completed_with_failures"))
         enough = after.state is State.COMPLETE and after.reached is not None
         right = ((event.detail_type, event.result) == (BATCH_COMPLETED, "enough")) is enough
         require(
             right and event.reached == after.reached, "events", f"{after.key} had {after.reached}: {event}"
         )
-        done = after.state is State.COMPLETE and not enough and self.all_acked(after)
-        require((said == (BATCH_COMPLETED, True)) is done, "events", f"{after.key} was {after.state}: {said}")
+        is_whole = after.state is State.COMPLETE and not enough and self.all_acked(after)
+        require(
+            (facts == (BATCH_COMPLETED, True)) is is_whole,
+            "events",
+            f"{after.key} was {after.state}: {facts}",
+        )
         failed = after.state is State.FAILED
         right = (event.detail_type == BATCH_FAILED, event.result == "too_many_failures") == (failed, failed)
         require(right, "events", f"{after.key} was {after.state}: {event.detail_type}, {event.result}")
@@ -358,8 +366,8 @@ class Referee:
 
     def is_over(self, parent: BatchKey, item: int) -> bool:
         """Whether an item takes no child: its children have ended, or it is done."""
-        done = self.landed[parent] & ~self.failed[parent]
-        return self.outcome_of(parent, item) is not None or bool(done >> item & 1)
+        succeeded = self.landed[parent] & ~self.failed[parent]
+        return self.outcome_of(parent, item) is not None or bool(succeeded >> item & 1)
 
     def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
         """A child is opened while others are live, or in the place of one that failed."""
@@ -485,9 +493,11 @@ class Referee:
         require(not completed, "failed", f"{key} failed, and was completed by {after.completed_by}")
 
 
-def _masks(name: str, args: tuple[Any, ...]) -> PageMasks:
-    """The bits that a write sets, or heals."""
+def _write(name: str, args: tuple[Any, ...]) -> tuple[PageKey, PageMasks]:
+    """The page of a write, and the bits that it sets, or heals."""
+    if name == "create_pages":
+        ((key, page),) = args[0].items()  # see TwoRequests
+        return key, PageMasks((1 << page.n) - 1 if page.compacted else page.bits)
     if name == "heal_bits":
-        return PageMasks(args[1])
-    masks: PageMasks = args[2 if name == "replace_bits" else 1]
-    return masks
+        return args[0], PageMasks(args[1])
+    return args[0], args[2 if name == "replace_bits" else 1]

@@ -82,7 +82,7 @@ class Scenario:
     closes go before acks; *fold*: messages in a delivery, at most; *longest*: items in a message, at most;
     *copies*: how often a message is delivered, one of these.
 
-    Of the rest a *plain* scenario has nothing: *tick*: how far the clock goes in a step, at most, at the rate
+    Of the rest a basic scenario has nothing: *tick*: how far the clock goes in a step, at most, at the rate
     *tick_rate*; *fresh_for*: how old a state may be that a process goes by; *failing*: the part of the items
     that fail; *redelivered*: how likely is what failed sent again; *sweepers* and *readers*: how many come
     while the others are at work; *deaf*: the part of the ending events that the bus loses.
@@ -106,7 +106,7 @@ class Scenario:
     junk_rate: float = 0.0
     longest: int = 1
     copies: tuple[int, ...] = (1,)
-    plain: bool = True
+    is_basic: bool = True
     tick: timedelta = timedelta(0)
     tick_rate: float = 0.0
     fresh_for: timedelta = timedelta(seconds=5)

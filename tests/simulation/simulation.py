@@ -18,7 +18,7 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
 from tests.simulation.world import World
 
-PLAIN = 0.5
+PLAIN_SHARE = 0.5
 """The part of the seeds that see no more than adds, closes and acks."""
 
 
@@ -28,7 +28,7 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     if enough.is_due(seed):
         drawn = enough.draw(random)
     else:
-        drawn = scenario.draw(random) if random.random() < PLAIN else lifecycles.draw(random)
+        drawn = scenario.draw(random) if random.random() < PLAIN_SHARE else lifecycles.draw(random)
     return _played_at_random(drawn, random, lines)
 
 

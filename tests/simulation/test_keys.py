@@ -19,7 +19,7 @@ CHILD = BatchScript(
 OTHER = replace(CHILD, name="other", open_key="other-key")
 PARENT = BatchScript("top", (AddScript("add", 2, children=(CHILD, OTHER)),), (), "key")
 REOPENED = Scenario(
-    (2,), (PARENT,), room=8, plain=False, tick=HOUR / 2, tick_rate=0.2, sweepers=2, readers=1, reopened=4
+    (2,), (PARENT,), room=8, is_basic=False, tick=HOUR / 2, tick_rate=0.2, sweepers=2, readers=1, reopened=4
 )
 
 

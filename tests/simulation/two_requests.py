@@ -1,14 +1,15 @@
 """Calls of the store port that are two requests on DynamoDB: a transaction brings no row along.
 
-Other processes may come between the two, and the second one may fail.
+Other processes may come between the two, and the second one may fail. So they may between pages of one call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from fanin.errors import StoreUnavailable
 from fanin.tracker.rules.model import Batch, Group, Outcome, PageKey, Receipt
 from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
@@ -45,6 +46,19 @@ class TwoRequests:
     def reserve(self, seen: Batch, receipt: Receipt, group: Group) -> Receipt | None:
         reserved = self._send("reserve", seen, receipt, group)
         return reserved if reserved is receipt else self._send("receipt", seen.key, receipt.key)
+
+    def create_pages(self, pages: Mapping[PageKey, Page], expires_at: datetime) -> Collection[PageKey]:
+        """Each page meets its own fault; the others are stored, and one that is unanswered fails the call."""
+        created: list[PageKey] = []
+        unanswered: list[StoreUnavailable] = []
+        for key, page in pages.items():
+            try:
+                created += self._send("create_pages", {key: page}, expires_at)
+            except StoreUnavailable as error:
+                unanswered.append(error)
+        if unanswered:
+            raise unanswered[0]
+        return created
 
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         written = self._send("add_bits", key, masks, expires_at)

@@ -96,7 +96,7 @@ class World:
             self._start()
             if stalled:
                 self._land()
-            if not self.scenario.plain:
+            if not self.scenario.is_basic:
                 self.clocks.pass_time()
                 self._pass_time()
                 self._bring_events()
@@ -297,24 +297,24 @@ class World:
         others = [key.batch_id for key in self.ledger_of if key != ledger.key]
         return junk.made_from(self.random, self.random.choice(ledger.messages), others)
 
-    def _messages(self, ledger: Ledger, added: Added, done: int) -> list[Message]:
-        """The items of an add but the first *done*, cut into acks of one item or of a range.
+    def _messages(self, ledger: Ledger, added: Added, sent: int) -> list[Message]:
+        """The items of an add but the first *sent*, cut into acks of one item or of a range.
 
         A few ranges overlap where a repeated ack changes nothing, and some items are acked twice: as failed
         and as done, in whatever order.
         """
         (group,) = added.groups
-        start, first, made = added.total - group.upto, done, []
+        start, first, messages = added.total - group.upto, sent, []
         sloppy = ledger.script.mode is Mode.EXACT
         while first < group.upto:
             last = min(first + self.random.randrange(self.scenario.longest), group.upto - 1)
             caller = f"{ledger.script.name[0]}{start + first}-{start + last}"
             folds = sloppy and self.scenario.folded and self.random.random() < self.scenario.folded
             message = Message(ledger.key, group.id, start, first, last, caller, folded=bool(folds))
-            made += self._outcomes(message) if self.scenario.failing else [message]
+            messages += self._outcomes(message) if self.scenario.failing else [message]
             overlaps = sloppy and self.random.random() >= 1 - self.scenario.overlap and last > first
             first = last if overlaps else last + 1
-        return made
+        return messages
 
     def _outcomes(self, message: Message) -> list[Message]:
         """A message as it is, as a failure, or both."""
@@ -329,9 +329,9 @@ class World:
 
     def _send_openers(self, ledger: Ledger) -> None:
         name = f"opener of {ledger.script.name}"
-        left = self.scenario.reopened if ledger.script.open_key else 0
+        copies = self.scenario.reopened if ledger.script.open_key else 0
         for _ in range(ledger.script.openers):
-            self.waiting.append(Opening(self, name, self._process(), ledger, left))
+            self.waiting.append(Opening(self, name, self._process(), ledger, copies))
 
     def _send_children(self, ledger: Ledger, script: AddScript, added: Added) -> None:
         """The first items of an add stand for batches of their own."""

@@ -17,8 +17,8 @@ def check(world: World) -> None:
         _check_task(world, task)
     world.check_expired()
     for bundle in world.referee.bundles.values():
-        done = bundle.is_void or bundle.state.ended
-        require(done, "B8", f"a bundle is still {bundle.state} at attempt {bundle.attempt}")
+        is_over = bundle.is_void or bundle.state.ended
+        require(is_over, "B8", f"a bundle is still {bundle.state} at attempt {bundle.attempt}")
     _check_indexes(world)
     if world.only_lags:
         _check_lagging(world)
@@ -69,8 +69,8 @@ def _check_lagging(world: World) -> None:
     require(not world.queues.returned, "B10", "a message came back")
     for task in world.referee.stored_tasks.values():
         require(task.state is TaskState.SUCCEEDED, "B10", f"{task.task_id} is {task.state}")
-        done = world.api.done[task.task_id]
-        require(len(done) == 1, "B10", f"{task.task_id} was done {len(done)} times")
+        outcomes = world.api.outcomes[task.task_id]
+        require(len(outcomes) == 1, "B10", f"{task.task_id} was done {len(outcomes)} times")
     attempts = {attempt for _, attempt in world.api.calls}
     require(attempts <= {1}, "B10", "a bundle was called twice")
     apart = [lane for lane in world.referee.leases if lane.shard.startswith(PART)]

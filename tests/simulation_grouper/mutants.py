@@ -147,17 +147,17 @@ def _notify_last(self, bundle, policy):
     """The bundle ends before its tasks are reported."""
     tasks = [self._settle(bundle, task, policy) for task in self._tasks(bundle).values()]
     back = [task for task in tasks if task and task.state is TaskState.CREATED]
-    done = bundle.transition(rules.ended_state(bundle), call_until=None)
-    stored = self.world.store.replace_bundle(done)
+    ended = bundle.transition(rules.ended_state(bundle), call_until=None)
+    stored = self.world.store.replace_bundle(ended)
     self.world.queue.send([self._posting(task) for task in back])
     self.notifier.notify([t for t in tasks if t and t.state.ended and t.bundle_id == bundle.bundle_id])
     return Handled(HandledAs.APPLIED, stored)
 
 
 def _end_without_applying(self, bundle, policy):
-    done = bundle.transition(rules.ended_state(bundle), call_until=None)
-    stored = self.world.store.replace_bundle(done)
-    return _apply(self, bundle, policy) if stored == done else Handled(HandledAs.APPLIED, stored)
+    ended = bundle.transition(rules.ended_state(bundle), call_until=None)
+    stored = self.world.store.replace_bundle(ended)
+    return _apply(self, bundle, policy) if stored == ended else Handled(HandledAs.APPLIED, stored)
 
 
 def _wait_by_failing(self, message, delay, contended=False):
@@ -221,8 +221,8 @@ def _sweep_bundles_only(self):
 _after = rules.after
 
 
-def _keep_bundle_id(task, bundle, policy, timing, at, rest):
-    after = _after(task, bundle, policy, timing, at, rest)
+def _keep_bundle_id(task, bundle, policy, timing, at, not_before):
+    after = _after(task, bundle, policy, timing, at, not_before)
     return replace(after, bundle_id=task.bundle_id)
 
 

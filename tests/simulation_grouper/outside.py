@@ -81,7 +81,7 @@ class Api(Receiver):
 
     def __init__(self, scenario: Scenario, random: Random, referee: Referee) -> None:
         self.calls: Counter[tuple[str, int]] = Counter()
-        self.done: dict[str, list[str]] = defaultdict(list)
+        self.outcomes: dict[str, list[str]] = defaultdict(list)
         self.payloads_done: set[str] = set()
         self.retries: Counter[str] = Counter()
         self._poison = {task.task_id: task.poison for task in scenario.tasks}
@@ -101,7 +101,7 @@ class Api(Receiver):
                 verdict = answer.members.get(member.task_id, answer.whole).verdict
                 self.retries[member.task_id] += verdict is Verdict.RETRY
                 if verdict is Verdict.OK:
-                    self.done[member.task_id].append(key)
+                    self.outcomes[member.task_id].append(key)
                     self.payloads_done.add(payload_text(member.payload))
         return self._answers[key]
 

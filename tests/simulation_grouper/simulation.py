@@ -38,7 +38,7 @@ def _events(world: World) -> Counter[str]:
     for bundle in world.referee.bundles.values():
         events["voids" if bundle.is_void else f"bundles {bundle.state.lower()}"] += 1
     events["calls"] = world.api.calls.total()
-    events["done under two keys"] = sum(len(keys) > 1 for keys in world.api.done.values())
+    events["done under two keys"] = sum(len(keys) > 1 for keys in world.api.outcomes.values())
     events["dead-letter messages"] = world.queues.dead
     events["calm runs"] = int(world.calm)
     return +events

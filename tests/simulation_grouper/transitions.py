@@ -9,7 +9,7 @@ from fanin.grouper import Bundle, BundleState, Task, TaskKey, TaskState
 from tests.simulating.violation import require
 
 OPEN, READY, CALLING = BundleState.OPEN, BundleState.READY, BundleState.CALLING
-APPLYING, DONE, FAILED = BundleState.APPLYING, BundleState.DONE, BundleState.FAILED
+APPLYING, BUNDLE_DONE, FAILED = BundleState.APPLYING, BundleState.DONE, BundleState.FAILED
 Transition = tuple[BundleState | None, BundleState]
 
 CLAIMS: Collection[Transition] = {(None, OPEN), (OPEN, OPEN)}
@@ -20,7 +20,7 @@ REPLACEMENTS: Collection[Transition] = {
     (CALLING, CALLING),
     (CALLING, READY),
     (CALLING, APPLYING),
-    (APPLYING, DONE),
+    (APPLYING, BUNDLE_DONE),
     (APPLYING, FAILED),
 }
 BY_REQUEST: Mapping[str, Collection[Transition]] = {"seal": SEALS, "replace_bundle": REPLACEMENTS}

@@ -61,7 +61,7 @@ class Raising(World):
         super().__init__(random, trace)
         self.plan = self.network.plan = ShortFreezes.drawn(random, calm=300 * SECOND)
         self.plan.skew = min(self.plan.skew, SKEW_SECONDS * SECOND // 2)
-        self.plan.left, self.plan.freezes = random.choice((5, 40, 150)), random.choice((0, 1))
+        self.plan.remaining, self.plan.freezes = random.choice((5, 40, 150)), random.choice((0, 1))
         self.referee = self.network.referee = PartsReferee(self.memory)
         self.parts = random.choice((1, 2))
         self.targets = [random.choice((2, 3, 4)) if self.parts == 1 else random.choice((3, 4, 5))]

@@ -39,8 +39,8 @@ class ClaimOrder:
         known = heads.all()
         if not any(entry is wanted for entry in known):
             return  # a job that the process has freed itself
-        left = [entry for entry in known if entry.ix < wanted.ix and id(entry) not in heads.tried]
-        require(not left, "Q6", lambda: f"{request.sender} claims {wanted} before {left}")
+        skipped = [entry for entry in known if entry.ix < wanted.ix and id(entry) not in heads.tried]
+        require(not skipped, "Q6", lambda: f"{request.sender} claims {wanted} before {skipped}")
         heads.tried.add(id(wanted))
 
     def failed(self, request: Request) -> None:

@@ -66,7 +66,7 @@ class Idleness(World):
         self.parts = random.choice((1, 2, 4, 8))
         self.harsh = random.random() < 0.5
         if self.harsh:
-            self.plan.rate, self.plan.left, self.plan.crashes = 0.01, 60, 6
+            self.plan.rate, self.plan.remaining, self.plan.crashes = 0.01, 60, 6
             self.plan.kinds = {CRASH_AFTER, CRASH_BEFORE, LATE, LEFT_BEHIND, STALLED}
         self.network.fault, self.network.delay = self._fault, self._delay
 

@@ -235,7 +235,7 @@ MUTANTS = (
     Mutant("a claim that timed out is remembered", (Session, "doubts", lambda self: set())),
     Mutant("an interruption returns the jobs", (Jobs, "_return_all", _return_errors_only)),
     Mutant(
-        "lost rings are made up for",
+        "lost rings are sent again by the sweep",
         (Taker, "_look", _look_at_rings_only),
         (Maintenance, "_ring_for_old", lambda self, key: False),
     ),

@@ -52,7 +52,7 @@ class Namesakes(World):
 
     def _have_copies_come_late(self) -> None:
         """Choose faults by which delayed copies find the job of their key in the same state again."""
-        self.plan.kinds, self.plan.rate, self.plan.left = {LATE, STALLED}, 0.3, 60
+        self.plan.kinds, self.plan.rate, self.plan.remaining = {LATE, STALLED}, 0.3, 60
         self.keys, self.reruns, self.max_failures, self.boom = 1, 0.8, 1, 0.6
         self.longest = 3.0
 
@@ -135,7 +135,7 @@ class Namesakes(World):
 
 def expire_marks(stored: dict[JobKey, Job], table: TimeToLive, at: int, seconds: float) -> None:
     """Delete the marks that time to live has deleted by *at*; they hold for *seconds*."""
-    done = {key: job.done_us for key, job in stored.items() if job.done_us is not None}
-    rows = {key: (since - WALL) / SECOND + seconds for key, since in done.items()}
+    done_at = {key: job.done_us for key, job in stored.items() if job.done_us is not None}
+    rows = {key: (since - WALL) / SECOND + seconds for key, since in done_at.items()}
     for key in table.due(rows, at / SECOND):
         del stored[key]

@@ -52,7 +52,7 @@ class Disturbances(Faults):
         return cls(
             random=random,
             rate=random.choice((0.0, 0.02, 0.05, 0.1, 0.3)),
-            left=random.choice((5, 20, 60)),
+            remaining=random.choice((5, 20, 60)),
             crashes=random.choice((0, 1, 3)),
             freezes=random.choice((0, 1, 3)),
             calm=calm,

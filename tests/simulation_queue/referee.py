@@ -244,8 +244,8 @@ class Referee:
             record = self.records[named(old, old.rerun.id)]
             record.superseded, record.ended_at = True, self.now
             self.replaced[new.key] = old.rerun.id, new.generation
-            left = new.rerun.item_id if new.rerun else None
-            kept = old.rerun.item_id in (None, left)
+            rerun = new.rerun.item_id if new.rerun else None
+            kept = old.rerun.item_id in (None, rerun)
             require(kept, "item", lambda: f"{new} lost the item of the rerun that it replaced in {old}")
         if new.rerun:
             self._accept(named(new, new.rerun.id), JobRecord(new.key, ""), new.rerun.payload)

@@ -195,21 +195,21 @@ class World:
 
     def _add_all(self, process: Process, count: int) -> None:
         """Add some jobs over some seconds; a producer that crashes has a successor for the rest."""
-        left = [count]
+        unsent = [count]
         try:
             queue = self._queue(process)
-            while left[0]:
+            while unsent[0]:
                 self.loop.sleep(int(self.random.random() * 4 * SECOND))
-                left[0] -= 1
+                unsent[0] -= 1
                 with suppress(StoreUnavailable):
                     self._add(queue)
                     self._revive_some(queue)
         finally:
             self.producing -= 1
-            if process.dead and left[0]:
+            if process.dead and unsent[0]:
                 self.producing += 1
                 successor = self._process(process.name.partition(".")[0])
-                self.loop.begin(successor, partial(self._add_all, successor, left[0]), SECOND)
+                self.loop.begin(successor, partial(self._add_all, successor, unsent[0]), SECOND)
 
     def _add(self, queue: Queue) -> None:
         requests = [self._new_job(queue.key) for _ in range(self.random.choice((1, 1, 1, 3)))]

@@ -20,11 +20,11 @@ _announced, _transition = Announcer._has_put, _Announcing.transition
 
 
 def _confirmed_by_the_process(self, batch, started):
-    done = _announced(self, batch, started)
-    if done:
+    announced = _announced(self, batch, started)
+    if announced:
         with suppress(StoreUnavailable):
             self.store.confirm(batch.key, batch.expires_at)
-    return done
+    return announced
 
 
 def _announced_before(self, key, change):

@@ -53,13 +53,13 @@ def _is_copy(detail: Detail, before: Detail) -> bool:
 class Bus:
     """Brings the events of batches to its rules: at least once, unless the stream or the bus loses one.
 
-    *arrived*: how often each event came to each of the rules, by rule and event id. *left*: how many the
+    *arrived*: how often each event came to each of the rules, by rule and event id. *remaining*: how many the
     stream and the bus may still lose. *completions*: what each event of a completion said, by its id.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.left = LOST_MAX
+        self.remaining = LOST_MAX
         self.arrived: Counter[tuple[str, str]] = Counter()
         self.completions: dict[str, Detail] = {}
         self.rules = (
@@ -83,8 +83,8 @@ class Bus:
 
     def _loses(self, what: str) -> bool:
         """Return whether an event is lost on its way, which is counted as *what*."""
-        is_lost = bool(self.left) and self.world.random.random() < self.world.scenario.lost
-        self.left -= is_lost
+        is_lost = bool(self.remaining) and self.world.random.random() < self.world.scenario.lost
+        self.remaining -= is_lost
         self.world.events[what] += is_lost
         return is_lost
 
@@ -124,15 +124,15 @@ class Bus:
                     tries = TRIES if rule.name == "confirm" else None
                     self._later(rule.name, partial(self._arrive, rule, detail), tries)
 
-    def _later(self, name: str, work: Any, left: int | None) -> None:
+    def _later(self, name: str, work: Any, remaining: int | None) -> None:
         """Do something in a process of its own, after some time, and again if it fails.
 
-        *left*: how often at most, after which it is dropped; None: until it succeeds.
+        *remaining*: how often at most, after which it is dropped; None: until it succeeds.
         """
 
         def again() -> None:
-            if left != 0:
-                self._later(name, work, left and left - 1)
+            if remaining != 0:
+                self._later(name, work, remaining and remaining - 1)
 
         delay = self.world.random.choice(DELAYS)
         self.world.after(delay, name, lambda: self.world.attempt(work, again))
@@ -183,8 +183,8 @@ class Bus:
         right = asked == (batch.min_succeeded, batch.min_succeeded_percent, batch.reached)
         require(right, "enough", lambda: f"{detail} was put of {batch}")
         if detail["detailType"] == BATCH_COMPLETED and batch.reached is None:
-            said = self.completions.setdefault(detail["eventId"], detail)
-            require(_is_copy(detail, said), "events", lambda: f"{detail} was put, and before it {said}")
+            first = self.completions.setdefault(detail["eventId"], detail)
+            require(_is_copy(detail, first), "events", lambda: f"{detail} was put, and before it {first}")
             require(now == (1 << batch.total) - 1, "early end", f"{detail} was put with {now:b} done")
         low, high, acked = landed.bit_count(), now.bit_count(), detail["acked"]
         right = acked <= high and detail["upperBound"] >= low and (not detail["exact"] or acked >= low)
@@ -199,8 +199,8 @@ class Bus:
         if reached is not None:
             progress = reached.progress
             counts = (reached.total, progress.acked, progress.failed, progress.estimate, progress.upper_bound)
-            said = tuple(detail[name] for name in ("total", "acked", "failed", "estimate", "upperBound"))
-            right = said == counts and detail["threshold"] == reached.threshold
+            shown = tuple(detail[name] for name in ("total", "acked", "failed", "estimate", "upperBound"))
+            right = shown == counts and detail["threshold"] == reached.threshold
             require(right, "thresholds", lambda: f"{detail} was put of {reached}")
 
     def _judge_ranges(self, detail: Detail, batch: Batch, landed: int) -> None:
@@ -210,6 +210,8 @@ class Bus:
             group = GroupId.decode(part["groupId"])
             start = group.start if group else 0
             listed |= (1 << part["to"] - part["from"] + 1) - 1 << start + part["from"]
-        left = (1 << batch.total) - 1 & ~self.world.referee.landed[batch.key]
-        wrong = listed & landed or (left & ~listed and not detail["moreRanges"])
-        require(not wrong, "progress", lambda: f"{detail}, {landed:b} were acked, and {left:b} are left")
+        outstanding = (1 << batch.total) - 1 & ~self.world.referee.landed[batch.key]
+        wrong = listed & landed or (outstanding & ~listed and not detail["moreRanges"])
+        require(
+            not wrong, "progress", lambda: f"{detail}, {landed:b} were acked, and {outstanding:b} are left"
+        )

@@ -42,7 +42,7 @@ class ScriptedWorld(Scripted, World):
         self.outside._plan = self._plan  # type: ignore[method-assign]
 
     def _plan(self, depth: int) -> Plan:
-        """Return what becomes of an item: those of a batch within a batch are worked on."""
+        """Return the plan of an item: those of a batch within a batch are worked on."""
         kind, for_good = WORK if depth else self.scenario.kinds[0], self.scenario.failing > 0 and not depth
         return Plan(kind, adds=(1,), for_good=for_good, where=INSIDE if kind == CHILD else BEFORE)
 

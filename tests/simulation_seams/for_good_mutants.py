@@ -14,7 +14,7 @@ from fanin.client.handing_over.under_work import UnderWork
 from fanin.tracker import Outcome
 from tests.simulating.mutants import Mutant
 
-_worked, _done = Part.worked, Consumer._work_done
+_worked, _work_done = Part.worked, Consumer._work_done
 
 
 def _succeeds(self, ack):
@@ -28,11 +28,11 @@ def _fails_a_chunk(self, chunk):
 
 
 def _known_without_an_ack(self, record, ack, work):
-    return Worked(record) if self.failures.of(ack) else _done(self, record, ack, work)
+    return Worked(record) if self.failures.of(ack) else _work_done(self, record, ack, work)
 
 
 def _returns_its_message(self, record, ack, work):
-    worked = _done(self, record, ack, work)
+    worked = _work_done(self, record, ack, work)
     return replace(
         worked, returns=worked.returns or any(ack.outcome is Outcome.FAILURE for ack in worked.acks)
     )

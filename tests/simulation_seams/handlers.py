@@ -92,7 +92,7 @@ class Handling:
                 work.delivery.stopped |= set() if ends else {group_of(record)}
                 raise
         else:
-            item.done |= not work.handed
+            item.is_done |= not work.handed
             return None if work.handed else self._returned(item)
         finally:
             work.delivery.free_at = world.now()

@@ -40,7 +40,7 @@ from tests.simulation_seams.worker_mutants import WORKER_MUTANTS
 
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
-_failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.owner_created
+_failed, _at, _worked, _owner_created = Consumer._failed, Looks.at, Part.worked, handing.owner_created
 _ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, waiting_tasks._end
 
 
@@ -87,7 +87,7 @@ def _work_in_the_dark(self, ack, record):
 
 
 def _made_whatever_the_answer(*item_ids, error=None):
-    _made(*item_ids)
+    _owner_created(*item_ids)
 
 
 _keys = count()
@@ -115,8 +115,8 @@ def _returns_never(self, chunk):
 
 
 def _whole_chunk(self, chunk):
-    made = _worked(self, chunk)
-    return replace(made, acks=[chunk.ack] if made.acks else [])
+    worked = _worked(self, chunk)
+    return replace(worked, acks=[chunk.ack] if worked.acks else [])
 
 
 def _parent_succeeds(batch, children, result):

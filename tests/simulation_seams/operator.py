@@ -30,8 +30,8 @@ class Operator:
     def come(self) -> None:
         """Begin to do something, now and then."""
         world, random = self.world, self.world.random
-        left = self.cancels or self.repairs or self.by_hand
-        if not left or not world.memory.batches or random.random() >= 0.02:
+        has_work = self.cancels or self.repairs or self.by_hand
+        if not has_work or not world.memory.batches or random.random() >= 0.02:
             return
         batch = random.choice(list(world.memory.batches.values()))
         if self.by_hand and self._can_be_done(batch):
@@ -55,7 +55,7 @@ class Operator:
         """Do the work of all items, and ack them in one request, again until that is answered."""
         items = self.world.outside.at[batch.key].values()
         for item in items:
-            item.done = True
+            item.is_done = True
         self.world.attempt(
             lambda: self.world.process().fanin.ack([item.id for item in items]),
             lambda: self.world.after(AGAIN_SECONDS, "by hand", lambda: self._do_all(batch)),

@@ -45,7 +45,7 @@ class Work:
 
 @dataclass(eq=False, slots=True)
 class Item:
-    """One item, at *position* of its batch. *done* and *failed*: its work returned, or raised the last time.
+    """An item at *position* of its batch. *is_done* and *failed*: its work returned, or raised the last time.
 
     *dead*: its message was received too often. *acked_at*: when an ack of its success was first answered.
     *messages*: how many were sent of it. *for_good*: its function has failed it for good. *returned*: what
@@ -58,7 +58,7 @@ class Item:
     plan: Plan
     works: int = 0
     raised: int = 0
-    done: bool = False
+    is_done: bool = False
     failed: bool = False
     dead: bool = False
     owners: list[Owner] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Item:
 
     def ended(self, outcome: Outcome) -> bool:
         """Whether its work, or a task or job that owns it, ended so."""
-        own = self.done if outcome is Outcome.SUCCESS else self.failed or self.dead
+        own = self.is_done if outcome is Outcome.SUCCESS else self.failed or self.dead
         return own or any(owner.outcome is outcome for owner in self.owners)
 
 

@@ -200,13 +200,13 @@ class Referee(referee.Referee):
         """K: a threshold is reported once; its notice goes to the bus."""
         batch = self.memory.batches[seen.key]
         before = (batch.key, reached.mark) in self.memory.reports
-        done = self.memory.report(seen, reached)
-        if done:
+        report = self.memory.report(seen, reached)
+        if report:
             require(not before, "thresholds", lambda: f"{reached} of {batch.key} is reported again")
             self.thresholds.judge(batch, reached)
             item = notice_item(batch, reached)
             self.bus.notice({"dynamodb": {"Keys": {"pk": item["pk"], "sk": item["sk"]}, "NewImage": item}})
-        return done
+        return report
 
     def _delete(self, seen: Batch, at: datetime) -> Batch | None:
         """K: a batch is deleted after its end, its event, and the end of the task that waits for it."""

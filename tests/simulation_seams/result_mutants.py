@@ -88,7 +88,7 @@ def _just_expired(self):
     return until and until - RESULTS_STAY
 
 
-def _done(page, bit):
+def _acked(page, bit):
     return not page.unset(1 << bit)
 
 
@@ -106,7 +106,7 @@ RESULT_MUTANTS = (
         (service, "frozen", _listed_again),
     ),
     Mutant("the first index of a batch stays", (Gatherer, "gather", _gathered_anew)),
-    Mutant("a failed item has no result", (gathering, "_succeeded", _done)),
+    Mutant("a failed item has no result", (gathering, "_succeeded", _acked)),
     Mutant("an item that is not done has no result", (gathering, "_succeeded", _not_failed)),
     Mutant("results are read after the end", (service, "check_readable", lambda batch: None)),
     Mutant("a batch is marked before its results are removed", (Repairs, "_deleted", _removed_first)),

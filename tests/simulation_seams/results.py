@@ -188,5 +188,5 @@ class Readers:
             until = batch.results_until
             for name in self.bucket.memory.stored if until else ():
                 late = until is None or self.bucket.put_at[name] >= until - self.world.scenario.skew
-                left = name.startswith(folder_of(batch.key)) and not late
-                require(not left, "results", lambda batch=batch, name=name: f"{name} is left of {batch}")
+                is_kept = name.startswith(folder_of(batch.key)) and not late
+                require(not is_kept, "results", lambda batch=batch, name=name: f"{name} is left of {batch}")

@@ -1,4 +1,4 @@
-"""What a run is about, as plain values: batches, what becomes of their items, and what goes wrong."""
+"""What a run is about, as plain values: batches, the plans of their items, and the faults."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def _waited_for(random: Random) -> dict[str, Any]:
 
 
 def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
-    """Return what becomes of an item at a depth of batches within batches."""
+    """Return the plan of an item at a depth of batches within batches."""
     kind = random.choice(scenario.kinds)
     if kind == CHILD and depth >= DEPTH_MAX:
         kind = WORK

@@ -40,7 +40,7 @@ def test_a_publisher_killed_at_any_request_and_run_again_sends_and_ends_all_item
         assert play(world).violation is None
         (root,) = world.memory.batches.values()
         assert (root.result, root.total) == ("succeeded", 3)
-        assert all(item.done for item in world.outside.items.values())
+        assert all(item.is_done for item in world.outside.items.values())
         if not world.network.faults[crash.name]:
             assert place > 6
             break

@@ -140,8 +140,8 @@ def task(stage: Stage) -> str:
     """A task passes its lane's queue, its leader and, where its target has a handler, the handler."""
     if "lead_tasks" not in stage.functions:
         return "no group-batcher"
-    made = stage.fanin.task(stage.name, {"smoke": True}, task_id=stage.name)
-    ended = stage.until("the task ends", lambda: _ended(stage, made.task_id))
+    registered = stage.fanin.task(stage.name, {"smoke": True}, task_id=stage.name)
+    ended = stage.until("the task ends", lambda: _ended(stage, registered.task_id))
     return f"{ended}; its row expires"
 
 

@@ -64,10 +64,10 @@ def verdict(limits: Limits, one: Flood, two: Flood) -> str:
     if not (one.refused and two.refused):
         return f"too little was refused to judge: {seen}"
     of_one, of_two = (each.admitted / limits.admit(each.seconds) for each in (one, two))
-    said = (
+    sentence = (
         "each route has a throttle of its own" if of_two > APART * of_one else "the routes share the throttle"
     )
-    return f"{said}: {seen}"
+    return f"{sentence}: {seen}"
 
 
 def _limits(stage: Stage) -> Limits | None:

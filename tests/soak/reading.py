@@ -51,10 +51,10 @@ def failures(api: Client, batch: str) -> set[str]:
 def rows(run: LocalRun, output: str) -> list[Row]:
     """Return all rows of a table, their texts and numbers alone."""
     pages = run.client("dynamodb").get_paginator("scan").paginate(TableName=run.outputs[output])
-    return [plain(row) for page in pages for row in page["Items"]]
+    return [decoded(row) for page in pages for row in page["Items"]]
 
 
-def plain(row: Mapping[str, Any]) -> Row:
+def decoded(row: Mapping[str, Any]) -> Row:
     return {name: next(iter(value.values())) for name, value in row.items() if value.keys() & {"S", "N"}}
 
 

@@ -134,14 +134,16 @@ def tasks(registered: Mapping[str, str], odd: Mapping[str, str], found: Mapping[
     return Rule("every task ended once, and was done once", len(registered), tuple(broken))
 
 
-def jobs(accepted: Counter[str], written: Sequence[tuple[str, str, int]], left: Mapping[str, int]) -> Rule:
+def jobs(
+    accepted: Counter[str], written: Sequence[tuple[str, str, int]], unfinished: Mapping[str, int]
+) -> Rule:
     """Every accepted job has one outcome, written once, and no job is left."""
-    done: Counter[str] = Counter()
+    acked: Counter[str] = Counter()
     for key, _, times in written:
-        done[key] += times
-    odd = [key for key in accepted.keys() | done.keys() if accepted[key] != done[key]]
-    broken = [f"{key}: accepted {accepted[key]}, done {done[key]}" for key in odd]
-    broken += [f"{left[state]} {state}" for state in ENDED_JOBS if left[state]]
+        acked[key] += times
+    odd = [key for key in accepted.keys() | acked.keys() if accepted[key] != acked[key]]
+    broken = [f"{key}: accepted {accepted[key]}, done {acked[key]}" for key in odd]
+    broken += [f"{unfinished[state]} {state}" for state in ENDED_JOBS if unfinished[state]]
     return Rule("every job was done once, and none is left", accepted.total(), tuple(broken))
 
 

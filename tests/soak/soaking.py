@@ -292,14 +292,14 @@ class Soak:
         """Read what came of the load, and judge it."""
         ledger, expected = self.ledger, self.ledger.batches
         site = self.queueing.site
-        left = {state: len(site.listed(state)) for state in referee.ENDED_JOBS}
+        unfinished = {state: len(site.listed(state)) for state in referee.ENDED_JOBS}
         tables = {"batches": "BatchesTable", "pages": "PagesTable"}
         common = (
             referee.states(expected, reading.batches(self.api, list(expected))),
             referee.events(expected, self.bus.by_batch),
             referee.reports(ledger),
             referee.tasks(ledger.tasks, judged(self.tasks, self.batch_api), self.tasks),
-            referee.jobs(ledger.jobs, site.written(), left),
+            referee.jobs(ledger.jobs, site.written(), unfinished),
             referee.errors(ledger),
         )
         if self.plan.schedules:
@@ -369,6 +369,6 @@ def soak(plan: Plan) -> Report:
         load = Counter(each.kind for each in soak.ledger.batches.values())
         load["tasks"], load["jobs"] = len(soak.ledger.tasks), soak.ledger.jobs.total()
         series = {name: drawn(values) for name, values in soak.sampler.series.items()}
-        done = soak.ledger.chaos + Counter({f"faults: {name}": n for name, n in soak.injected.items()})
+        events = soak.ledger.chaos + Counter({f"faults: {name}": n for name, n in soak.injected.items()})
     minutes, statuses = (time.monotonic() - began) / 60, soak.api.pool.statuses
-    return Report(rules, load, done, series, minutes, soak.metrics, soak.requests, statuses)
+    return Report(rules, load, events, series, minutes, soak.metrics, soak.requests, statuses)

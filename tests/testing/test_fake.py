@@ -31,8 +31,8 @@ def test_each_end_has_one_event_at_its_own_time_and_sweeps_send_no_other(fake):
     late = fake.open("late", deadline=6 * HOURS)
     late.add(9)
     forgotten = fake.open(retention=Retention(open=8 * HOURS))
-    with fake.open() as done:
-        items = done.add(5)
+    with fake.open() as completed:
+        items = completed.add(5)
     fake.ack(items)
     fake.clock.advance(hours=24)
 

@@ -34,12 +34,12 @@ def test_the_readmes_consumer_is_tested_without_environment_boto3_and_sockets(tm
     (tmp_path / "test_app.py").write_text(EXAMPLES["consumer"])
     env = {"PYTHONPATH": f"{ROOT / 'shared'}:{tmp_path}"}
 
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", BARE], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
     )
 
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert done.stdout.count(":") == 6  # three item ids
+    assert (completed.stderr, completed.returncode) == ("", 0)
+    assert completed.stdout.count(":") == 6  # three item ids
 
 
 def test_the_example_has_ten_lines():

@@ -58,8 +58,8 @@ class LaidOut(MemoryStore):
 
     def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
         self.reads.append(len(keys))
-        made = {key: self._page_at(key) for key in keys}
-        return {key: page for key, page in made.items() if page is not None}
+        pages = {key: self._page_at(key) for key in keys}
+        return {key: page for key, page in pages.items() if page is not None}
 
     def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
         return self.pages(keys)
@@ -67,11 +67,11 @@ class LaidOut(MemoryStore):
     def _page_at(self, key: PageKey) -> Page | None:
         """The page as the acks of the items below it leave it; None if none was acked."""
         first, size = self._items(key)
-        left = self.outstanding.count(first, first + size - 1)
-        if left == size:
+        outstanding = self.outstanding.count(first, first + size - 1)
+        if outstanding == size:
             return None
         failing = key.is_prepared and self.broken.count(first, first + size - 1) > 0
-        if not left:
+        if not outstanding:
             return Page(n=self._entries(key), compacted=True, failed=self._marks(key), failing=failing)
         bits = self._full(key)
         return Page(bits, bits.bit_count(), failed=self._marks(key) & bits, failing=failing)

@@ -58,29 +58,29 @@ def test_the_verdicts_of_a_mask():
     late = dict.fromkeys((State.COMPLETE, State.FAILED, State.TIMED_OUT), Verdict.LATE)
     ended = {State.CANCELLED: Verdict.CANCELLED, State.EXPIRED: Verdict.EXPIRED}
     assert late | ended == acks.TOO_LATE
-    done = acks.PageAcked(1, {})
-    assert (done.written, done.failed, done.healed) == (0, 0, 0)
+    acked = acks.PageAcked(1, {})
+    assert (acked.written, acked.failed, acked.healed) == (0, 0, 0)
     assert PageMasks(0b11, 0b110).failed == 0b100
 
 
 def test_a_request_is_cut_into_a_page_for_each_outcome():
     fails = Outcome.FAILURE
     given = [ack(2, 5, caller="a"), ack(0, 2, caller="b"), ack(9, 9, fails), ack(3, 4, fails), ack(0, 99)]
-    made = plan(given, lambda _: BATCH, START)
-    pages = {(page.number, page.outcome.value): page for page in made.pages.values()}
+    planned = plan(given, lambda _: BATCH, START)
+    pages = {(page.number, page.outcome.value): page for page in planned.pages.values()}
 
     assert list(pages) == [(0, "success"), (1, "success"), (2, "failure"), (0, "failure"), (1, "failure")]
-    assert [page.outcome.value for page in made.in_order()] == ["success"] * 2 + ["failure"] * 3
+    assert [page.outcome.value for page in planned.in_order()] == ["success"] * 2 + ["failure"] * 3
     first_page = pages[0, "success"]
     assert (first_page.mask, first_page.size, first_page.caller) == (0b1111, 5, "a")
     assert first_page.callers == {"a", "b"}
     for caller, is_completion in [("a", True), ("me", True), ("closer", False), (None, False)]:
         over = replace(BATCH, state=State.COMPLETE, completed_by=caller)
-        assert made.completions([over]) == ((Completion(over, caller),) if is_completion else ())
-    assert made.refused[4] == Counter({Verdict.OUT_OF_RANGE: 100})
-    assert made.batches() == [BATCH]
-    made.settle(first_page, 0b0111, 0b1000, Verdict.LATE)
-    assert [dict(result.counts) for result in made.results()] == [
+        assert planned.completions([over]) == ((Completion(over, caller),) if is_completion else ())
+    assert planned.refused[4] == Counter({Verdict.OUT_OF_RANGE: 100})
+    assert planned.batches() == [BATCH]
+    planned.settle(first_page, 0b0111, 0b1000, Verdict.LATE)
+    assert [dict(result.counts) for result in planned.results()] == [
         {Verdict.ACCEPTED: 1, Verdict.DUPLICATE: 1},
         {Verdict.ACCEPTED: 2, Verdict.DUPLICATE: 1},
         {},

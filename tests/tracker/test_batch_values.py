@@ -167,12 +167,12 @@ def test_a_filter_that_no_batch_can_pass_is_refused(given):
     ],
 )
 def test_the_options_of_a_batch_are_accepted_up_to_their_bounds(accepted, refused):
-    made = OpenBatch(**accepted)
+    spec = OpenBatch(**accepted)
     with pytest.raises(InvalidRequest):
         OpenBatch(**refused)
 
-    assert list(made.labels) == sorted(made.labels)
-    assert made.notify_at in ((), (Threshold.HALF, Threshold.MOST))
+    assert list(spec.labels) == sorted(spec.labels)
+    assert spec.notify_at in ((), (Threshold.HALF, Threshold.MOST))
 
 
 @pytest.mark.parametrize(

@@ -163,11 +163,14 @@ def test_the_request_that_ends_a_child_acks_the_item_of_its_parent(tracker, end)
 
 
 def test_the_live_children_of_an_item_come_first_then_the_failed_and_the_done_on_request(tracker, parent):
-    done, failed, live = (child(tracker, parent[1]) for _ in range(3))
-    ack(tracker, *done, 0)
+    succeeded, failed, live = (child(tracker, parent[1]) for _ in range(3))
+    ack(tracker, *succeeded, 0)
     fail(tracker, *failed, 0)
     batch = tracker.get("t", parent[0])
-    found = [[each.batch_id for each in tracker.children(batch, done=done).batches] for done in (False, True)]
+    found = [
+        [each.batch_id for each in tracker.children(batch, done=succeeded).batches]
+        for succeeded in (False, True)
+    ]
 
     assert found[1][:1] == found[0][:1] == [live[0]]
-    assert (done[0] in found[0], done[0] in found[1]) == (False, True)
+    assert (succeeded[0] in found[0], succeeded[0] in found[1]) == (False, True)

@@ -80,8 +80,8 @@ def test_batches_that_ended_before_a_time_are_deleted_in_bounded_parts(tracker, 
     clock.at += DAY
     young = [settled(tracker)[0] for _ in range(3)]
 
-    count, left, parts = all_deleted(tracker, START + HOUR)
-    assert (count, left) == (10, 1)
+    count, without_confirmation, parts = all_deleted(tracker, START + HOUR)
+    assert (count, without_confirmation) == (10, 1)
     assert parts >= 3
     kept = {batch.batch_id for batch in tracker.list("t", ListQuery()).batches}
     assert kept == {unconfirmed, live, *young}

@@ -31,7 +31,7 @@ def test_the_ack_that_reaches_the_number_ends_a_batch_of_one_page_and_later_acks
     assert tracker.get("t", batch_id).is_alive
     report = ack(tracker, batch_id, group, 1, caller="second")
 
-    assert [done.caller for done in report.completions] == ["second"]
+    assert [completion.caller for completion in report.completions] == ["second"]
     assert end_of(tracker, batch_id) == (State.COMPLETE, "enough", 2)
     assert verdicts(ack(tracker, batch_id, group, 2, 1)) == ["late", "duplicate"]
     assert verdicts(fail(tracker, batch_id, group, 2)) == ["late"]
@@ -138,10 +138,10 @@ def test_what_was_not_done_is_listed_and_can_be_reopened_without_the_number(trac
     batch_id, group = opened(tracker, 4, min_succeeded=2, max_items=4)
     tracker.close("t", batch_id, "closer")
     ack(tracker, batch_id, group, 1, 2)
-    left = tracker.outstanding(tracker.get("t", batch_id)).ranges
+    outstanding = tracker.outstanding(tracker.get("t", batch_id)).ranges
     again = tracker.reopen("t", ReopenBatch(origin_batch_id=batch_id, items=ReopenItems.UNFINISHED), "me")
 
-    assert [(each.first, each.last) for each in left] == [(0, 0), (3, 3)]
+    assert [(each.first, each.last) for each in outstanding] == [(0, 0), (3, 3)]
     assert (again.state, again.total, again.min_succeeded, again.max_items) == (State.CLOSED, 2, None, None)
 
 

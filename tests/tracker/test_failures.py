@@ -46,7 +46,7 @@ def test_the_end_of_a_batch_is_reported_again_to_its_caller_on_any_page_of_a_lat
     acks = [Ack(batch_id, group, 4, 4, "last", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "first")]
 
     for request in (acks, acks[::-1]):
-        assert [done.caller for done in tracker.ack("t", request).completions] == ["last"]
+        assert [completion.caller for completion in tracker.ack("t", request).completions] == ["last"]
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -79,8 +79,8 @@ def folded(good, bad=(), width=4) -> dict[int, PageMasks]:
 
 
 def put(tracker, batch_id, good, bad=()) -> list[tuple]:
-    done = tracker.ack_pages("t", batch_id, folded(good, bad), "bulk")
-    return [(page.number, dict(page.counts), page.written, page.failed, page.healed) for page in done]
+    results = tracker.ack_pages("t", batch_id, folded(good, bad), "bulk")
+    return [(page.number, dict(page.counts), page.written, page.failed, page.healed) for page in results]
 
 
 @settings(deadline=None)
@@ -163,9 +163,9 @@ def test_a_batch_that_is_over_takes_nothing_and_answers_what_was_acked_before_as
 def test_reasons_are_kept_of_items_that_are_stored_as_failed(tracker):
     batch_id, group = opened(tracker, 8)
     put(tracker, batch_id, [0, 1], [2])
-    said = [Ack(batch_id, group, i, i, "bulk", Outcome.FAILURE, f"reason {i}") for i in (1, 2, 3, 9)]
-    tracker.keep_reasons("t", said)
-    tracker.keep_reasons("t", said)
+    failures = [Ack(batch_id, group, i, i, "bulk", Outcome.FAILURE, f"reason {i}") for i in (1, 2, 3, 9)]
+    tracker.keep_reasons("t", failures)
+    tracker.keep_reasons("t", failures)
 
     kept = tracker.samples(tracker.get("t", batch_id))
     assert [(sample.item_id, sample.reason) for sample in kept] == [(f"{batch_id}:{group}:2", "reason 2")]

@@ -31,7 +31,7 @@ def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "fingerprinted"),
     [
         ({}, ""),
         (
@@ -40,9 +40,9 @@ def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
         ),
     ],
 )
-def test_a_fingerprint_is_of_the_options_that_are_given(tracker, options, said):
+def test_a_fingerprint_is_of_the_options_that_are_given(tracker, options, fingerprinted):
     """So it stays the same in a release that has another option."""
-    digest = sha256(f"OpenBatch({said})".encode()).hexdigest()
+    digest = sha256(f"OpenBatch({fingerprinted})".encode()).hexdigest()
 
     assert tracker.open("t", OpenBatch(**options)).fingerprint == digest
 

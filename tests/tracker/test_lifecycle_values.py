@@ -144,10 +144,10 @@ def test_a_live_batch_ends_at_its_expiry_or_its_deadline():
 
 @pytest.mark.parametrize("to", State)
 def test_a_transition_writes_its_end_and_nothing_else(to):
-    made = transition(BATCH, to, START + HOUR, "me", "why", by="who")
-    after = made.apply(replace(BATCH, state=State.OPEN, closed_at=None))
+    write = transition(BATCH, to, START + HOUR, "me", "why", by="who")
+    after = write.apply(replace(BATCH, state=State.OPEN, closed_at=None))
     expires = START + HOUR + {State.OPEN: 3, State.CLOSED: 5}.get(to, 2) * DAY
-    common = {"state": to, "expires_at": expires, "next_check_at": made.next_check_at, "closed_at": None}
+    common = {"state": to, "expires_at": expires, "next_check_at": write.next_check_at, "closed_at": None}
     end = {"ended_at": START + HOUR, "end_reason": "why", "ended_by": "who"}
     complete = {"completed_at": START + HOUR, "completed_by": "me"}
 
@@ -155,11 +155,11 @@ def test_a_transition_writes_its_end_and_nothing_else(to):
         assert after == replace(BATCH, **common | {"closed_at": START + HOUR})
     else:
         assert after == replace(BATCH, **common, **end, **(complete if to is State.COMPLETE else {}))
-    assert made.expected is (to is State.CLOSED)
-    assert made.next_check_at == first_check(BATCH, to, START + HOUR, expires)
+    assert write.expected is (to is State.CLOSED)
+    assert write.next_check_at == first_check(BATCH, to, START + HOUR, expires)
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "tracker.md"
+PAGE = Path(__file__).parents[2] / "docs" / "tracker_reference.md"
 
 
 def drawn() -> set[tuple[str, str]]:

@@ -96,15 +96,15 @@ def test_only_the_call_that_may_have_forced_an_end_is_logged(tracker, caplog):
 
 
 def test_the_items_of_an_earlier_add_are_returned_unless_they_cannot_be_done_any_more(tracker):
-    done, cancelled = (tracker.open("t", OpenBatch()).batch_id for _ in range(2))
-    added = [tracker.add("t", each, 2, key="rows") for each in (done, cancelled)]
-    for each in (done, cancelled):
+    completed, cancelled = (tracker.open("t", OpenBatch()).batch_id for _ in range(2))
+    added = [tracker.add("t", each, 2, key="rows") for each in (completed, cancelled)]
+    for each in (completed, cancelled):
         tracker.close("t", each, "closer")
-    assert [tracker.add("t", each, 2, key="rows") for each in (done, cancelled)] == added
-    ack(tracker, done, added[0].groups[0].id, 0, 1)
+    assert [tracker.add("t", each, 2, key="rows") for each in (completed, cancelled)] == added
+    ack(tracker, completed, added[0].groups[0].id, 0, 1)
     tracker.cancel("t", cancelled)
 
-    assert tracker.add("t", done, 2, key="rows") == added[0]
+    assert tracker.add("t", completed, 2, key="rows") == added[0]
     with pytest.raises(BatchEnded):
         tracker.add("t", cancelled, 2, key="rows")
 

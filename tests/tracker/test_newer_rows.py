@@ -43,14 +43,14 @@ def test_the_sweep_leaves_a_newer_batch_out_and_ends_all_others(tracker, caplog)
     make_newer(tracker, "parent")
     before = everything(tracker)[0]
     tracker.now = lambda: NOW + 60 * DAY
-    done = tracker.sweep()
+    swept = tracker.sweep()
     after = everything(tracker)[0]
     key = str({"pk": {"S": f"tenant#{PARENT}"}, "sk": {"S": "batch"}})
 
-    assert (done.looked, done.expired, done.timed_out) == (6, 2, 1)
+    assert (swept.looked, swept.expired, swept.timed_out) == (6, 2, 1)
     assert "upgrade fanin in this process" in caplog.text
     assert after[key] == before[key]
-    assert done.failed >= 1
+    assert swept.failed >= 1
 
 
 def test_the_items_of_tasks_in_other_batches_are_acked_beside_one_in_a_newer_batch(tracker):

@@ -36,10 +36,10 @@ def test_an_add_is_admitted_exactly_where_it_is_an_or(bits, mask):
 @given(masks, masks)
 def test_what_is_unset_of_a_mask_is_admitted_and_completes_it(bits, mask):
     page = Page(bits, bits.bit_count())
-    left = page.unset(mask)
-    after = page.with_bits(PageMasks(left))
+    unset = page.unset(mask)
+    after = page.with_bits(PageMasks(unset))
 
-    assert page.admits(left)
+    assert page.admits(unset)
     assert after == Page(bits | mask, (bits | mask).bit_count())
     assert after.unset(mask) == 0
 

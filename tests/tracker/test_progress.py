@@ -76,8 +76,8 @@ class Turns:
 
 def worked(pages: int, turns: list[int], seed: int) -> tuple[Turns, object, float]:
     """A batch of so many pages, worked by turns; its store, and the part of its items that is acked."""
-    whole, rest = divmod(pages, len(turns))
-    acked = whole * sum(turns) + sum(turns[:rest])
+    whole, remainder = divmod(pages, len(turns))
+    acked = whole * sum(turns) + sum(turns[:remainder])
     batch_id = str(UUID(int=Random(seed).getrandbits(128)))
     batch = replace(BATCH, page_bits=LEAF, total=pages * LEAF, state=State.CLOSED, batch_id=batch_id)
     return Turns(turns), batch, acked / batch.total
@@ -112,9 +112,9 @@ def test_a_percentage_is_reported_once_so_many_items_are_surely_acked(pages, tur
 def test_400_000_items_of_a_billion_are_shown_as_what_they_are(at):
     """What lies below pages that are not begun is known: the others alone are estimated."""
     each = 400_000 // len(at)
-    left = zip([first + each for first in at], [*at[1:], 10**9], strict=True)
+    gaps = zip([first + each for first in at], [*at[1:], 10**9], strict=True)
     batch = replace(BATCH, page_bits=LEAF, total=10**9)
-    store = LaidOut(laid=batch, outstanding=Spans([(low, high - 1) for low, high in left]))
+    store = LaidOut(laid=batch, outstanding=Spans([(low, high - 1) for low, high in gaps]))
     found = progress(store, batch)
 
     assert 397_000 <= found.acked <= found.estimate <= 404_000

@@ -13,13 +13,14 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.progress import PAGES_A_GLIMPSE, glimpse
 from fanin.tracker.reads.progress_tokens import ProgressToken
 from fanin.tracker.reads.watching import pause_after
-from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.rules.model import BatchKey, Progress, State
 from tests.tracker.calls import HOUR, START, ack, opened
 from tests.tracker.page_store import PageStore, filled
 from tests.tracker.stored import BATCH
 
 SECOND = timedelta(seconds=1)
 OTHER = "00000000-0000-4000-8000-000000000020"
+NONE = Progress(0, 0, 0, 0, exact=True)
 TOKEN = str(ProgressToken.of(BATCH, START + HOUR))
 
 
@@ -137,5 +138,17 @@ def test_a_glimpse_reads_few_pages_of_a_huge_batch_and_is_near():
 def test_a_pause_is_a_sixtieth_of_the_age_from_1_to_15_seconds_and_up_to_a_fifth_of_chance(age, least):
     at = BATCH.created_at + timedelta(seconds=age)
 
-    assert pause_after(BATCH, at, 0.0) == least
-    assert pause_after(BATCH, at, 0.999) == pytest.approx(least * 1.2, abs=0.1)
+    assert pause_after(BATCH, NONE, at, 0.0) == least
+    assert pause_after(BATCH, NONE, at, 0.999) == pytest.approx(least * 1.2, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("age", "done", "seconds"),
+    [(300, 50, 5), (300, 99, 1), (3600, 50, 15), (3600, 99, 9.1), (3600, 100, 3), (10**6, 100, 15)],
+)
+def test_a_pause_is_shorter_near_the_end_of_a_closed_batch(age, done, seconds):
+    at, count = BATCH.created_at + timedelta(seconds=age), Progress(done, 0, done, done, exact=True)
+    batch = replace(BATCH, total=100)
+
+    assert pause_after(batch, count, at, 0.0) == seconds
+    assert pause_after(replace(batch, state=State.OPEN), count, at, 0.0) == min(age / 60, 15)

@@ -68,13 +68,13 @@ GROUP_SIZES = st.lists(st.integers(1, 40), min_size=1, max_size=12)
     st.sets(st.integers(0, 479)),
     st.tuples(st.integers(1, 12), st.integers(1, 4), st.integers(1, 3), st.booleans()),
 )
-def test_the_lists_hold_what_a_plain_count_holds(sizes, page_bits, pages, limit, done, failed, bounds):
+def test_the_lists_hold_what_a_plain_count_holds(sizes, page_bits, pages, limit, succeeded, failed, bounds):
     tracker, _ = metered(page_bits)
     batch_id, _ = opened(tracker)
     groups = [tracker.add("t", batch_id, size).groups[0].id for size in sizes]
     places = [(group, at) for group, size in zip(groups, sizes, strict=True) for at in range(size)]
-    done, failed = ({at for at in some if at < len(places)} for some in (done, failed))
-    for outcome, some in ((Outcome.SUCCESS, done - failed), (Outcome.FAILURE, failed)):
+    succeeded, failed = ({at for at in some if at < len(places)} for some in (succeeded, failed))
+    for outcome, some in ((Outcome.SUCCESS, succeeded - failed), (Outcome.FAILURE, failed)):
         tracker.ack(
             "t", [Ack(batch_id, *places[at][:1], places[at][1], places[at][1], "me", outcome) for at in some]
         )
@@ -87,7 +87,7 @@ def test_the_lists_hold_what_a_plain_count_holds(sizes, page_bits, pages, limit,
         outstanding, _ = listed(tracker, batch_id, tracker.outstanding, limit)
         broken, _ = listed(tracker, batch_id, tracker.failures, limit)
 
-    assert outstanding == sorted(set(range(len(places))) - done - failed)
+    assert outstanding == sorted(set(range(len(places))) - succeeded - failed)
     assert broken == sorted(failed)
 
 

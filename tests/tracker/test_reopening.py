@@ -94,11 +94,11 @@ def test_unfinished_items_are_those_of_the_time_of_the_request(tracker):
 
 
 @pytest.mark.parametrize(
-    ("done", "items", "healed"), [(20, "failed", True), (19, "failed", False), (19, "unfinished", True)]
+    ("succeeded", "items", "healed"), [(20, "failed", True), (19, "failed", False), (19, "unfinished", True)]
 )
-def test_the_success_of_all_that_was_not_done_heals_the_item_of_the_parent(tracker, done, items, healed):
+def test_the_success_of_all_that_was_not_done_heals_the_item_of_the_parent(tracker, succeeded, items, healed):
     parent, group = opened(tracker, 2)
-    acked = [at for at in range(done) if at != 3]
+    acked = [at for at in range(succeeded) if at != 3]
     origin, _ = ended(tracker, failed=(3,), acked=acked, parent_item_id=f"{parent}:{group}:0")
     assert tracker.get("t", parent).failed == 1
     batch = reopen(tracker, origin, items=ReopenItems(items))
@@ -151,7 +151,7 @@ def test_each_batch_has_a_salt_of_128_bits(tracker):
 
 MOST = 2**36
 ENDED = replace(BATCH, state=State.CANCELLED)
-DONE = replace(BATCH, state=State.COMPLETE, total=1)
+COMPLETE = replace(BATCH, state=State.COMPLETE, total=1)
 RANGES = 5_000
 
 
@@ -202,7 +202,7 @@ def test_up_to_2_to_the_36_items_are_reopened(count):
     [
         (BATCH, 1, f"batch {ID} has not ended; wait for its end, or cancel it"),
         (replace(ENDED, total=0), 0, f"batch {ID} has no failed items; there is nothing to reopen"),
-        (DONE, 0, f"batch {ID} has no failed items; there is nothing to reopen"),
+        (COMPLETE, 0, f"batch {ID} has no failed items; there is nothing to reopen"),
         (
             replace(ENDED, total=1),
             0,
@@ -220,12 +220,14 @@ def test_other_origins_are_refused(origin, count, text):
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(("done", "is_child"), [(range(1, 1200), False), (range(1200), True)])
-def test_a_batch_of_the_failed_items_has_the_parent_where_nothing_is_outstanding(tracker, done, is_child):
+@pytest.mark.parametrize(("succeeded", "is_child"), [(range(1, 1200), False), (range(1200), True)])
+def test_a_batch_of_the_failed_items_has_the_parent_where_nothing_is_outstanding(
+    tracker, succeeded, is_child
+):
     parent, group = opened(tracker, 1)
     origin, items = opened(tracker, 1200, parent_item_id=f"{parent}:{group}:0")
     fail(tracker, origin, items, 1)
-    ack(tracker, origin, items, *(at for at in done if at != 1))
+    ack(tracker, origin, items, *(at for at in succeeded if at != 1))
     tracker.cancel("t", origin)
 
     assert (reopen(tracker, origin).parent_item_id is not None) is is_child

@@ -49,7 +49,7 @@ def test_the_last_of_a_billion_items_is_acked_by_one_write_and_one_more_for_the_
     group = tracker.add("t", batch_id, 10**9).groups[0]
     writes = []
     for index in (10**9 - 1, 10**9 - 2, 999_500_000):
-        tracker.store.made.clear()
+        tracker.store.requests.clear()
         assert verdicts(ack(tracker, [f"{batch_id}:{group.id}:{index}"])) == [Verdict.ACCEPTED]
         writes.append(sum(name != "get" for name in tracker.store.names()))
 

@@ -79,6 +79,7 @@ def test_every_other_call_of_the_port_is_a_write():
             "record_ack_time",
             "confirm",
             "mark_put",
+            "create_pages",
             "add_bits",
             "replace_bits",
             "heal_bits",

@@ -34,11 +34,11 @@ def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
         opened(tracker, 1, deadline=HOUR)
     clock.at += HOUR
     first = iter([True] * 30)
-    done = tracker.sweep(lambda: next(first, False))
-    rest = tracker.sweep()
+    swept = tracker.sweep(lambda: next(first, False))
+    second = tracker.sweep()
 
-    assert 0 < done.timed_out < 40
-    assert done.timed_out + rest.timed_out == 40
+    assert 0 < swept.timed_out < 40
+    assert swept.timed_out + second.timed_out == 40
 
 
 def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):
@@ -49,23 +49,23 @@ def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):
     while shard_of(behind := opened(tracker, 1, deadline=HOUR)[0]) != same:
         pass
     clock.at += HOUR
-    left, all_others = set(tracker.store.batches) - {BatchKey("t", ids[same])}, Event()
-    assert BatchKey("t", behind) in left
+    others, all_others = set(tracker.store.batches) - {BatchKey("t", ids[same])}, Event()
+    assert BatchKey("t", behind) in others
     original = tracker.store.transition
 
     def slow(key, step):
         if key.batch_id == ids[same]:
             assert all_others.wait(WAIT_SECONDS)
         stored = original(key, step)
-        left.discard(key)
-        if not left:
+        others.discard(key)
+        if not others:
             all_others.set()
         return stored
 
     monkeypatch.setattr(tracker.store, "transition", slow)
-    done = replace(tracker, each=each_in_threads).sweep()
+    swept = replace(tracker, each=each_in_threads).sweep()
 
-    assert (done.failed, done.timed_out) == (0, len(tracker.store.batches))
+    assert (swept.failed, swept.timed_out) == (0, len(tracker.store.batches))
 
 
 @pytest.mark.parametrize("broken", ["get", "transition"])
@@ -74,10 +74,10 @@ def test_a_batch_that_cannot_be_swept_or_put_off_keeps_no_other_waiting(tracker,
     clock.at += 2 * HOUR
     for name in (broken, "postpone"):
         monkeypatch.setattr(tracker.store, name, refusing(ids[0], getattr(tracker.store, name)))
-    done = tracker.sweep()
+    swept = tracker.sweep()
     monkeypatch.undo()
 
-    assert (done.failed, done.timed_out) == (1, 19)
+    assert (swept.failed, swept.timed_out) == (1, 19)
     assert tracker.sweep().timed_out == 1
 
 
@@ -154,9 +154,9 @@ def test_what_is_not_due_any_more_is_not_checked(tracker, monkeypatch, since):
     batch_id, _ = opened(tracker, 1, deadline=HOUR)
     since(tracker, batch_id)
     listed(tracker, monkeypatch, batch_id)
-    done = tracker.sweep()
+    swept = tracker.sweep()
 
-    assert (done.looked, done.failed) == (0, 0)
+    assert (swept.looked, swept.failed) == (0, 0)
 
 
 def test_the_check_of_a_batch_that_fails_is_put_off(tracker, clock, monkeypatch):
@@ -175,16 +175,16 @@ def test_the_check_of_a_batch_that_fails_is_put_off(tracker, clock, monkeypatch)
     assert (second.looked, second.failed) == (0, 0)
     monkeypatch.undo()
     clock.at += CHECK_AFTER
-    done = tracker.sweep()
-    assert (done.looked, done.failed) == (1, 0)
+    swept = tracker.sweep()
+    assert (swept.looked, swept.failed) == (1, 0)
 
 
 def test_a_batch_without_activity_expires_before_a_later_deadline(tracker, clock):
     batch_id, _ = opened(tracker, 1, deadline=30 * DAY)
     clock.at += 7 * DAY
-    done = tracker.sweep()
+    swept = tracker.sweep()
 
-    assert (done.looked, done.timed_out, done.expired) == (1, 0, 1)
+    assert (swept.looked, swept.timed_out, swept.expired) == (1, 0, 1)
     assert tracker.store.get(key_of(batch_id)).end_reason == "inactivity"
 
 
@@ -206,9 +206,9 @@ def test_an_ending_event_is_resent_once_the_bus_had_its_time_to_confirm_it(track
     child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
     tracker.cancel("t", child)
     clock.at += after
-    done = tracker.sweep()
+    swept = tracker.sweep()
 
-    assert (done.looked, done.announced_again, done.failed) == (1, resent, 0)
+    assert (swept.looked, swept.announced_again, swept.failed) == (1, resent, 0)
     assert len(tracker.store.notices) == resent
 
 

@@ -88,8 +88,8 @@ def test_the_next_check_of_thresholds():
     percent = replace(ASKS, reported=frozenset({"first_failure"}))
     assert at_times.next_threshold_check(percent, False, later) is None
     assert at_times.next_threshold_check(percent, True, later) == later + 30 * SECOND
-    done = replace(percent, reported=percent.reported | {"50", "90"})
-    assert at_times.next_threshold_check(done, True, later) is None
+    reported = replace(percent, reported=percent.reported | {"50", "90"})
+    assert at_times.next_threshold_check(reported, True, later) is None
     assert at_times.next_threshold_check(STUCK, True, later) == START + 9 * MINUTE
     both = replace(ASKS, stuck_after=8 * MINUTE)
     assert at_times.next_threshold_check(both, True, later) == START + 9 * MINUTE
@@ -177,10 +177,10 @@ def test_a_child_is_worth_a_visit_if_it_may_hold_what_is_looked_for(page, outsta
     assert page.is_worth(1, True) is failures
 
 
-LEFT = Progress(acked=5, failed=1, estimate=6, upper_bound=9, exact=False)
+PROGRESS = Progress(acked=5, failed=1, estimate=6, upper_bound=9, exact=False)
 EXACT = Progress(acked=7, failed=2, estimate=7, upper_bound=7, exact=True)
 FOUND = [
-    Reached(Threshold.MOST, START + 1_001_000 * TICK, LEFT, 10),
+    Reached(Threshold.MOST, START + 1_001_000 * TICK, PROGRESS, 10),
     Reached(Threshold.STUCK, START, EXACT, 2**36, 3),
 ]
 

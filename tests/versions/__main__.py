@@ -42,11 +42,11 @@ def _fails(environment: Environment, workers: str, tests: list[str]) -> bool:
     ranges = ", ".join(f"{name} {versions[name]}" for name in names)
     python = run(environment.interpreter, "-V").strip()
     print(f"{environment.part}, {environment.end}: {python}, {ranges}", flush=True)
-    done = environment.test("-n", workers, *(tests or rooms))
-    lines = done.stdout.rstrip().splitlines()
-    print("\n".join(lines[-1:] if done.returncode == 0 else lines[-200:]), done.stderr, flush=True)
+    completed = environment.test("-n", workers, *(tests or rooms))
+    lines = completed.stdout.rstrip().splitlines()
+    print("\n".join(lines[-1:] if completed.returncode == 0 else lines[-200:]), completed.stderr, flush=True)
     print(f"  {time.monotonic() - started:.0f} s", flush=True)
-    return done.returncode != 0
+    return completed.returncode != 0
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class Environment:
 def run(*command: str | Path) -> str:
     """Run *command* and return what it wrote. Raises RuntimeError with what it wrote to standard error."""
     arguments = [str(each) for each in command]
-    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(arguments)}\n{done.stderr}")
-    return done.stdout
+    completed = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+    if completed.returncode != 0:
+        raise RuntimeError(f"{' '.join(arguments)}\n{completed.stderr}")
+    return completed.stdout

@@ -72,9 +72,9 @@ def run(engine: str, tests: Sequence[str], with_memory: bool) -> Leg:
     command = [sys.executable, "-m", "pytest", *tests, "-q", "-n", "0", "--endpoint", engine]
     command += ["--junitxml", str(report), "-p", "no:cacheprovider"]
     command += [] if with_memory else ["-k", f"not ({MEMORY})"]
-    done = subprocess.run(command, cwd=shapes.ROOT, capture_output=True, text=True, check=False)
-    if not report.exists() or done.returncode not in (0, 1):
-        sys.exit(f"{' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    completed = subprocess.run(command, cwd=shapes.ROOT, capture_output=True, text=True, check=False)
+    if not report.exists() or completed.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)}\n{completed.stdout[-3000:]}{completed.stderr[-3000:]}")
     return read(name, report.read_text(), shapes.kept(name))
 
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from fanin.tracker.dynamodb.items import page_of
-from fanin.tracker.rules.page import lowest, mask_of
-from pipeline.history.change_frames.records import Change, MalformedLine
+import numpy as np
 
-Row = tuple[str, int, int | None, str, int, int, datetime, str]
+from fanin.tracker.dynamodb.items import page_of
+from fanin.tracker.rules.page import mask_of
+from pipeline.history.change_frames.records import Change, MalformedLine
+from pipeline.shared_by_jobs import bitmaps
+
+Row = tuple[str, int, list[int] | None, str, int, int, datetime, str]
 """A row of PAGE_CHANGES."""
 
 SUCCESS, FAILURE, HEALED, COUNTED, TOUCHED = "success", "failure", "healed", "counted", "touched"
@@ -33,21 +36,22 @@ def rows_of(change: Change) -> Iterator[Row]:
     filled = new.compacted and not old.compacted and new.n > old.n
     bits_now = mask_of(0, new.n - 1) if filled else new.bits
     acked, failed = bits_now & ~old.bits, new.failed & ~old.failed
-    found: list[tuple[int | None, str, int]] = [(bit, SUCCESS, 1) for bit in bits(acked & ~failed)]
-    found += [(bit, FAILURE, 1) for bit in bits(failed)]
-    found += [(bit, HEALED, 0) for bit in bits(old.failed & ~new.failed)]
+    of_items = ((SUCCESS, acked & ~failed), (FAILURE, failed), (HEALED, old.failed & ~new.failed))
+    found: list[tuple[list[int] | None, str, int]] = [
+        (bits(mask), what, 0 if what == HEALED else mask.bit_count()) for what, mask in of_items if mask
+    ]
     counted = new.n - old.n - acked.bit_count()
     if counted > 0 and not (new.bits or old.bits):
         found.append((None, COUNTED, counted))
-    for bit, what, count in found or [(None, TOUCHED, 0)]:
-        yield batch_id, page, bit, what, count, new.n, change.at, change.id
+    for numbers, what, count in found or [(None, TOUCHED, 0)]:
+        yield batch_id, page, numbers, what, count, new.n, change.at, change.id
 
 
-def bits(mask: int) -> Iterator[int]:
-    """Yield the numbers of the bits set in *mask*, lowest first."""
-    while mask:
-        yield lowest(mask)
-        mask &= mask - 1
+def bits(mask: int) -> list[int]:
+    """Return the numbers of the bits set in *mask*, ascending."""
+    of_page = np.frombuffer(bitmaps.from_mask(mask), np.uint8)
+    numbers: list[int] = np.flatnonzero(np.unpackbits(of_page, bitorder="little")).tolist()
+    return numbers
 
 
 def _key(change: Change) -> tuple[str, int, int]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pyspark.sql.types import (
+    ArrayType,
     BooleanType,
     DataType,
     DoubleType,
     IntegerType,
     LongType,
+    ShortType,
     StringType,
     StructField,
     StructType,
@@ -23,12 +25,19 @@ def _frame(**columns: DataType) -> StructType:
 
 
 PAGE_CHANGES = _frame(
-    batch_id=TEXT, page=LONG, bit=WHOLE, what=TEXT, count=LONG, n=LONG, at=TIME, event_id=TEXT
+    batch_id=TEXT,
+    page=LONG,
+    bits=ArrayType(ShortType(), containsNull=False),
+    what=TEXT,
+    count=LONG,
+    n=LONG,
+    at=TIME,
+    event_id=TEXT,
 )
-"""The effect of a change on one item of a leaf page; ``what``: success, failure or healed.
+"""One effect of a change on items of a leaf page; ``what``: success, failure or healed.
 
-*bit* is null if no item is known: ``counted`` for *count* acks of an estimated batch, ``touched`` for a
-change without acks. *n*: the page's count of acks after the change.
+*bits*: the items, null if none is known: ``counted`` for *count* acks of an estimated batch, ``touched`` for
+a change without acks. *n*: the page's count of acks after the change.
 """
 
 BATCH_IMAGES = _frame(

@@ -37,7 +37,6 @@ class EndingEvent(CompletionEvent):
     are more. An estimated batch has no ranges. *resumes*: true where a Step Functions task or a durable
     function waits for the end. *results*: the parts of the results that the batch keeps; absent where the
     bucket does not answer.
-    *traceparent*: that of the span that opened the batch.
     """
 
     acked: int
@@ -48,7 +47,6 @@ class EndingEvent(CompletionEvent):
     more_ranges: bool
     resumes: bool | None = field(default=None, metadata=ONLY_SOME)
     results: Manifest | None = field(default=None, metadata=ONLY_SOME)
-    traceparent: str | None = field(default=None, metadata=ONLY_SOME)
 
     @classmethod
     def ended(cls, batch: Batch, tracker: Tracker) -> Self:
@@ -67,12 +65,12 @@ class EndingEvent(CompletionEvent):
             more_ranges=outstanding.resume is not None,
             resumes=batch.resumes or None,
             results=_manifest(batch, tracker),
-            traceparent=batch.traceparent,
         )
 
     def detail(self) -> dict[str, Any]:
         """Return the event as JSON has it; a field that only some events have is absent from the others."""
-        return detail_of(self)
+        detail = detail_of(self)
+        return {**detail.pop("options"), **detail}
 
 
 def detail_of(event: DataclassInstance) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Root(TyperGroup):
         except typer.Abort:
             _say("interrupted; nothing was changed")
             code = ExitCode.INTERRUPTED
-        sys.exit(code if isinstance(code, int) else ExitCode.DONE)
+        sys.exit(code if isinstance(code, int) else ExitCode.SUCCESS)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the verb; its errors become exit codes."""

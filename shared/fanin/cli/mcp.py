@@ -52,8 +52,8 @@ def mcp(
 
 def server_of(writes: bool, where: Sequence[str]) -> Server[Any]:
     """Return the server of the tools. *where*: options of each run, which say where the API is."""
-    from mcp.server import Server  # noqa: PLC0415
-    from mcp_types import ListToolsResult, Tool, ToolAnnotations  # noqa: PLC0415
+    from mcp.server import Server  # noqa: PLC0415  # of an extra, and takes a second
+    from mcp_types import ListToolsResult, Tool, ToolAnnotations  # noqa: PLC0415  # see above
 
     tools = _tools(writes)
 
@@ -99,7 +99,7 @@ async def _run(
 
 async def _output(arguments: Sequence[str]) -> tuple[int, str, str]:
     """Return the exit code and the texts of a run, which ends with the call; at most OUTPUT_MAX bytes."""
-    import anyio  # noqa: PLC0415
+    import anyio  # noqa: PLC0415  # of the same extra
 
     command = [sys.executable, "-m", "fanin.cli.main", *arguments]
     with TemporaryFile() as errors:
@@ -131,13 +131,13 @@ def _cut(out: bytes) -> str:
 
 
 def _result(text: str, *, is_error: bool) -> CallToolResult:
-    from mcp_types import CallToolResult, TextContent  # noqa: PLC0415
+    from mcp_types import CallToolResult, TextContent  # noqa: PLC0415  # of the same extra
 
     return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
 
 
 async def _serve(server: Server[Any]) -> None:
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415  # of the same extra
 
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

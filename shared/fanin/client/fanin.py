@@ -149,7 +149,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
     ) -> Batch:
         """Let the stack publish the rows of an object of S3, and return their batch, which it closes.
 
-        *source*: ``s3://BUCKET/KEY`` of JSON lines. *queue*: the ARN of a queue of SQS. *options*: those of
+        *source*: ``s3://BUCKET/KEY`` of JSON lines or CSV. *queue*: the ARN of a queue. *options*: those of
         ``PublicationOptions``. Without a *key*, each call publishes all rows again. Raises InvalidRequest for
         an object that does not exist, or that the setting of the stack does not allow, KeyReused and
         BatchEnded as :meth:`open` does. Over HTTP only.

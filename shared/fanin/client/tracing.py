@@ -118,7 +118,7 @@ class _Recorded(Traced):
 
     def fail(self, kind: str, text: str) -> None:
         with HARMLESS:
-            from opentelemetry.trace import StatusCode  # noqa: PLC0415
+            from opentelemetry.trace import StatusCode  # noqa: PLC0415  # see the docstring of the module
 
             self._span.set_attribute("error.type", kind)
             self._span.set_status(StatusCode.ERROR, text)
@@ -175,7 +175,7 @@ def _tracer() -> Tracer | None:
     if "opentelemetry.trace" not in sys.modules:
         return None
     with HARMLESS:
-        from opentelemetry import trace  # noqa: PLC0415
+        from opentelemetry import trace  # noqa: PLC0415  # see the docstring of the module
 
         provider = trace.get_tracer_provider()
         if not isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
@@ -210,7 +210,7 @@ def _started(tracer: Tracer, operation: str, queue: str, records: Sequence[Recor
         **facts,
     }
     with HARMLESS:
-        from opentelemetry.trace import SpanKind  # noqa: PLC0415
+        from opentelemetry.trace import SpanKind  # noqa: PLC0415  # see the docstring of the module
 
         name = f"{operation} {queue}".rstrip()
         return _Recorded(
@@ -221,7 +221,7 @@ def _started(tracer: Tracer, operation: str, queue: str, records: Sequence[Recor
 
 def _links(records: Sequence[Record]) -> list[Link]:
     """Return a link to each span whose context messages carry; the SDK drops what is no such context."""
-    from opentelemetry.trace import Link, get_current_span  # noqa: PLC0415
+    from opentelemetry.trace import Link, get_current_span  # noqa: PLC0415  # see the docstring of the module
 
     carried = dict.fromkeys(tuple((name, _text(record, name)) for name in CARRIED) for record in records)
     contexts = [_propagator().extract(dict(each)) for each in carried if each[0][1]]
@@ -238,7 +238,7 @@ def _text(record: Record, name: str) -> str:
 
 def _carried_of(context: Any) -> Carried:
     """Return what a message carries of the span of *context*; None: of the current one."""
-    from opentelemetry.trace import get_current_span  # noqa: PLC0415
+    from opentelemetry.trace import get_current_span  # noqa: PLC0415  # see the docstring of the module
 
     carrier: dict[str, str] = {}
     with HARMLESS:
@@ -249,7 +249,7 @@ def _carried_of(context: Any) -> Carried:
 
 @cache
 def _propagator() -> TraceContextTextMapPropagator:
-    from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415
+    from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415  # see the docstring of the module
         TraceContextTextMapPropagator,
     )
 

@@ -49,16 +49,20 @@ class Pacing:
         self._until = math.inf if timeout is None else timer.monotonic() + timeout
         self._pauses = pauses(timer)
         self._failures = 0
+        self.asked: float | None = None
 
     def pause(self) -> float:
-        """Return the seconds until the next look, the last of which is at the timeout.
+        """Return the seconds until the next look, as *asked* by the API, the last of which is at the timeout.
 
         Raises TimeoutError after that one.
         """
         seconds_left = self._until - self.timer.monotonic()
         if seconds_left <= 0:
             raise TimeoutError(f"batch {self._batch} has not ended within {self._timeout:g} s")
-        return min(next(self._pauses), seconds_left)
+        seconds = next(self._pauses)
+        if self.asked is not None:
+            seconds = self.asked * (1 + JITTER * self.timer.chance())
+        return min(seconds, seconds_left)
 
     def answered(self) -> None:
         """Record a look that was answered."""

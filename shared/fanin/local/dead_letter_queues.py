@@ -42,7 +42,7 @@ class DeadLetterQueueNotes:
 
     def _grown(self, name: str) -> Iterator[str]:
         """Yield the line of a queue that holds more messages than were shown; a deleted one has none."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # see lines
 
         with suppress(BotoCoreError, ClientError):
             count = _count(self._client, name)

@@ -16,7 +16,8 @@ from fanin.tracker.reads.window import WINDOW_MAX
 
 SOURCE = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[\x20-\x7e]{0,1024}"
 QUEUE_ARN = rf"arn:aws[a-z-]*:sqs:{ACCOUNT}:[A-Za-z0-9_-]{{1,80}}"
-SUFFIXES = (".jsonl", ".ndjson")
+CSV = ".csv"
+SUFFIXES = (".jsonl", ".ndjson", CSV)
 ROWS_A_PART = 10_000
 MESSAGES_A_PART = 2_000
 SECONDS_A_PART = 20
@@ -52,7 +53,7 @@ class Order:
         matched("queue", self.queue, QUEUE_ARN, "the ARN of a standard queue of SQS")
         if not self.source.lower().endswith(SUFFIXES):
             names = " or ".join(SUFFIXES)
-            raise InvalidRequest(f"the key of source ends with {names}: it is JSON lines", field="source")
+            raise InvalidRequest(f"the key of source ends with {names}, which is not packed", field="source")
         if {".", ".."} & set(self.source.split("/")):
             raise InvalidRequest("the key of source has a part . or ..", field="source")
         check_pace(self.chunk, self.rate)

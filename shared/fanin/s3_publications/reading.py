@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,10 +14,10 @@ from fanin.errors import InvalidRequest
 from fanin.publishing.items import Row
 from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES
 from fanin.publishing.row_sources.formats import title_of
-from fanin.publishing.row_sources.lines import json_lines
+from fanin.publishing.row_sources.lines import csv_lines, json_lines
 from fanin.publishing.row_sources.objects import StoredObject
-from fanin.publishing.row_sources.source import unreadable
-from fanin.s3_publications.model import Order, Position
+from fanin.publishing.row_sources.source import NumberedRow, unreadable
+from fanin.s3_publications.model import CSV, Order, Position
 from fanin.tracker import GroupId
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "found", "parts_of", "readable", "stored_at", "title_of"]
 
+Reader = Callable[[str, Iterable[bytes], int], Iterator[NumberedRow]]
+"""Reads lines of an object, of its name, from the line of a number on."""
 PART_BYTES = 8 * 1024 * 1024
 """Bytes that are read for a part, beside its last line."""
 REFUSED = {"403", "AccessDenied"}
@@ -71,17 +73,26 @@ def stored_at(client: S3Client, order: Order, position: Position) -> StoredObjec
 def parts_of(stored: StoredObject, position: Position, most: int) -> Iterator[Part]:
     """Yield the parts of *most* rows from *position* on. Raises UnreadableRow, SourceChanged."""
     with stored.open() as file:
+        reader = _reader(stored, file)
         file.seek(position.read)
         while not position.is_end:
-            part = _part(stored.name, file, position, most)
+            part = _part(stored.name, file, position, most, reader)
             position = part.position
             yield part
 
 
-def _part(name: str, file: BinaryIO, position: Position, most: int) -> Part:
+def _reader(stored: StoredObject, file: BinaryIO) -> Reader:
+    """Return the reader of lines of the object's format; that of CSV needs the first line."""
+    if not stored.key.lower().endswith(CSV):
+        return json_lines
+    header = next(iter(_Lines(stored.name, file, 0)), b"")
+    return lambda name, lines, first: csv_lines(name, lines, header, first)
+
+
+def _part(name: str, file: BinaryIO, position: Position, most: int, reader: Reader) -> Part:
     lines = _Lines(name, file, position.line)
     rows = []
-    for line, text in islice(json_lines(name, lines, position.line + 1), most):
+    for line, text in islice(reader(name, lines, position.line + 1), most):
         if len(text.encode()) + ENVELOPE_BYTES > BATCH_BYTES:
             raise _too_long(name, line)
         rows.append(text)

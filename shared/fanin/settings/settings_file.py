@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fanin.errors import InvalidRequest
+from fanin.names import RESUMED_TASK
 
 NAME = "settings.json"
 VARIABLE = "FANIN_SETTINGS"
@@ -62,6 +63,10 @@ class SettingsFile:
         for name in ("resumed_state_machines", "resumed_durable_functions"):
             _check(name, _is_list_of_texts(getattr(self, name)), "a list of texts")
         _check("quotas", _is_limits(self.quotas), "an object of whole numbers from 1")
+
+    def resumed(self, kind: str) -> Sequence[str]:
+        """Return the ARNs of what may wait with a *kind* of token."""
+        return self.resumed_state_machines if kind == RESUMED_TASK else self.resumed_durable_functions
 
     @classmethod
     def parse(cls, text: str, source: str = NAME) -> SettingsFile:

@@ -29,7 +29,7 @@ Read in this order:
 - ``batch_changes/sweeping.py``: what is overdue, and what a crash left. ``cascading.py``: cancels below.
 - ``announcing.py``, ``events.py``: a decided completion, and its event.
 - ``reads/reading.py``: status, ranges and maps, whose cost does not grow with the batch.
-- ``store.py``: the port; a call that writes applies one atomic request, except ``block_samples``.
+- ``store.py``: the port; a call that writes applies one atomic request, except for two.
   ``dynamodb/`` and ``memory.py`` keep it.
 """
 

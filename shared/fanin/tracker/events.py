@@ -9,6 +9,7 @@ from typing import Any
 
 from fanin import names
 from fanin.tracker.rules.model import Batch, State
+from fanin.tracker.rules.options import IN_EVENT
 
 EVENT_TYPES: Mapping[State, str] = {
     State.COMPLETE: names.BATCH_COMPLETED,
@@ -35,7 +36,10 @@ def is_optional(fact: Field[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionEvent:
-    """How a batch ended, by its row: what the event on the bus and the data source's stream report."""
+    """How a batch ended, by its row: what the event on the bus and the data source's stream report.
+
+    *options*: those of the batch that were given, by the names that they have beside the fields.
+    """
 
     event_id: str
     detail_type: str
@@ -54,9 +58,8 @@ class CompletionEvent:
     callback: str | None = field(default=None, metadata=ONLY_SOME)
     ended_by: str | None = field(default=None, metadata=ONLY_SOME)
     origin_batch_id: str | None = field(default=None, metadata=ONLY_SOME)
-    min_succeeded: int | None = field(default=None, metadata=ONLY_SOME)
-    min_succeeded_percent: int | None = field(default=None, metadata=ONLY_SOME)
     reached: int | None = field(default=None, metadata=ONLY_SOME)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, batch: Batch) -> CompletionEvent:
@@ -84,7 +87,8 @@ class CompletionEvent:
             callback=batch.callback,
             ended_by=batch.ended_by,
             origin_batch_id=batch.origin_batch_id,
-            min_succeeded=batch.min_succeeded,
-            min_succeeded_percent=batch.min_succeeded_percent,
             reached=batch.reached,
+            options={
+                each.field: given for each in IN_EVENT if (given := getattr(batch, each.name)) is not None
+            },
         )

@@ -235,6 +235,13 @@ class MemoryStore:
         with self.lock:
             self._put(key, self._page(key).prepared(failing), expires_at)
 
+    def create_pages(self, pages: Mapping[PageKey, Page], expires_at: datetime) -> Collection[PageKey]:
+        with self.lock:
+            new = {key: page for key, page in pages.items() if key not in self.stored_pages}
+            for key, page in new.items():
+                self._put(key, page, expires_at)
+        return set(new)
+
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         with self.lock:
             page = self._page(key)

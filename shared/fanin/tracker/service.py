@@ -286,8 +286,7 @@ class Tracker(Repairs):
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
         if request.parent_item_id is not None:
             self._check_parent(tenant, request.parent_item_id, over)
-        if request.results:
-            self.result_store()
+        self.results_of(request)
         key = BatchKey(tenant, str(self.new_id()))
         self.admit(tenant, key.batch_id)
         return new_batch(key, request, self.page_bits, self.entropy(16), self.now())

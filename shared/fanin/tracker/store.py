@@ -1,6 +1,6 @@
 """The port between the tracker and the store of its rows.
 
-A call that writes applies at most one atomic request, except ``block_samples``.
+A call that writes applies at most one atomic request, except ``block_samples`` and ``create_pages``.
 
 Every write is conditional, except it and ``drop_token``, because a request can time out after it was
 applied; it returns what is stored afterwards, whether this call or an earlier one wrote it, so it may be
@@ -36,6 +36,7 @@ from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
 
+PAGES_A_WRITE = 25
 ROWS_A_READ = 500
 READS_A_LISTING = 4
 ROWS_A_LISTING = ROWS_A_READ * READS_A_LISTING
@@ -173,6 +174,13 @@ class TrackerStore(Protocol):
     def prepare(self, key: PageKey, failing: bool, expires_at: datetime) -> None:
         """Store a page above the leaves unless it is stored; *failing*: mark that items below it may fail."""
 
+    def create_pages(self, pages: Mapping[PageKey, Page], expires_at: datetime) -> Collection[PageKey]:
+        """Store at most ``PAGES_A_WRITE`` leaves without failures, each unless it is stored.
+
+        Return the keys of those that this call stored. Each is stored or not whatever becomes of the others:
+        when StoreUnavailable is raised, any of them may be.
+        """
+
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         """Set the bits of *masks* if all are clear and the page is not compacted, else change nothing.
 
@@ -229,7 +237,7 @@ class TrackerStore(Protocol):
     def block_samples(self, key: BatchKey, slots: Sequence[int], expires_at: datetime) -> None:
         """Remove the reasons in *slots*, and let none be kept there, however late its write arrives.
 
-        The one call of several requests: a repetition writes the same rows.
+        Several requests: a repetition writes the same rows.
         """
 
     def delete(self, seen: Batch, at: datetime) -> Batch | None:

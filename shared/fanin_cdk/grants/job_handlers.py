@@ -145,7 +145,7 @@ SWEEP_JOBS = JobHandler(
         pages=CHANGE_PAGES,
         results=(KEEP,),
         timeout_seconds=300,
-        memory_mb=1024,  # its requests are bound by the CPU: docs/operations.md#the-load-of-the-sweeps
+        memory_mb=1024,  # bound by the CPU: docs/operations_reference.md#the-load-of-the-sweeps
     ),
     # Sessions, outbox entries and the rows of a removed queue are read from the table itself, by Query; the
     # outbox entries of removed jobs are put.

@@ -11,7 +11,7 @@ from constructs import Construct
 
 from fanin_cdk.settings.config import Config
 
-RUNBOOKS = "docs/operations.md"
+RUNBOOKS = "docs/runbooks.md"
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 LESS = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
 NO_ALARM = cloudwatch.TreatMissingData.NOT_BREACHING

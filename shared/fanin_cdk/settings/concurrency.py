@@ -75,7 +75,7 @@ def shortage(config: Config) -> str:
         f"lambda_concurrency is {config.lambda_concurrency}, and this stack needs {found.needed} concurrent "
         f"executions: {found.queues} queues of {found.consumer}, {found.api} for the API at {found.rate} "
         f"requests a second, {found.duties} for sweepers, events and streams. Under load they throttle each "
-        "other. Raise the quota of the account, then the setting: docs/operations.md#quotas"
+        "other. Raise the quota of the account, then the setting: docs/operations_reference.md#quotas"
     )
 
 

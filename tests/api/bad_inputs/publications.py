@@ -19,7 +19,7 @@ PUBLICATIONS = [
     *(
         publishing("source", value)
         for value in (
-            *("", "s3://lake", "s3://lake/", "s3://lake/in/rows.csv", "file:///in/rows.jsonl"),
+            *("", "s3://lake", "s3://lake/", "s3://lake/in/rows.csv.gz", "file:///in/rows.jsonl"),
             *("s3://lake/in/../rows.jsonl", "s3://lake/in/./rows.jsonl", "s3://Lake/in/rows.jsonl"),
             *("s3://lake/in/a\nb.jsonl", "s3://lake/in/ä.jsonl", f"s3://lake/in/{'x' * 1100}.jsonl"),
             *("s3://lake/out/rows.jsonl", "s3://lakes/in/rows.jsonl", None, 7, ["s3://lake/in/rows.jsonl"]),

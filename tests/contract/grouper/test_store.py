@@ -174,10 +174,10 @@ def test_a_write_of_a_bundle_never_carries_its_members(store):
 
 def test_a_task_is_settled_in_its_bundle(store):
     bundle = claimed(store, "a")
-    done = task(**ENDED, bundle_id=bundle.bundle_id)
+    settled = task(**ENDED, bundle_id=bundle.bundle_id)
 
-    assert store.settle(done, bundle.bundle_id) == done
-    assert store.task(done.key) == done
+    assert store.settle(settled, bundle.bundle_id) == settled
+    assert store.task(settled.key) == settled
 
 
 def test_a_task_that_goes_back_is_a_candidate_of_its_new_lane(store):
@@ -248,17 +248,17 @@ def test_a_bucket_is_moved_over_what_was_seen_and_nothing_else(store):
 
 OWNER = ({}, {"owner": "me"})
 CALL = ({}, {"call_until": LATER})
-REST = ({}, {"not_before": LATER})
+NOT_BEFORE = ({}, {"not_before": LATER})
 OUTCOMES = ({}, {"outcomes": (Outcome(Verdict.OK),)})
 STATES = (BundleState.CALLING, BundleState.DONE)
 
 
 def test_each_form_of_a_bundle_replaces_the_version_before_it(store):
     bundle = claimed(store, "a")
-    for state, owner, call, rest, outcomes in product(STATES, OWNER, CALL, REST, OUTCOMES):
-        form = owner | call | rest | outcomes
-        plain = replace(bundle, owner=None, call_until=None, not_before=None, outcomes=())
-        bundle = replace(plain, state=state, version=bundle.version + 1, **form)
+    for state, owner, call, not_before, outcomes in product(STATES, OWNER, CALL, NOT_BEFORE, OUTCOMES):
+        form = owner | call | not_before | outcomes
+        bare = replace(bundle, owner=None, call_until=None, not_before=None, outcomes=())
+        bundle = replace(bare, state=state, version=bundle.version + 1, **form)
 
         assert store.replace_bundle(bundle).version == bundle.version
         assert store.replace_bundle(replace(bundle, attempt=9)).attempt == bundle.attempt

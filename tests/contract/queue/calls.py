@@ -40,7 +40,7 @@ def taken(store, claim: str = "c1", session: str = "s1", at: int = LATER, **more
     return store.claim(head(store), session, claim, at)
 
 
-def done(store, **more) -> Job:
+def done_job(store, **more) -> Job:
     return store.end(taken(store, **more), LATER)
 
 

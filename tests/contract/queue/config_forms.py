@@ -28,13 +28,13 @@ def written() -> list[QueueConfig]:
     """Return a config of each form that is written over another one, the shortest way there first."""
     met: set[tuple[Form, Phase]] = set()
     found: dict[Form, QueueConfig] = {}
-    left = [NEW, replace(NEW, doorbell=URL)]
-    for before in left:
+    configs = [NEW, replace(NEW, doorbell=URL)]
+    for before in configs:
         for each in changes(before):
             if (form(each), each.phase) not in met:
                 met.add((form(each), each.phase))
                 found.setdefault(form(each), each)
-                left.append(each)
+                configs.append(each)
     return list(found.values())
 
 

@@ -10,7 +10,7 @@ import pytest
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import GivenBack, JobState, Member, Rerun
-from tests.contract.queue.calls import LATER, NOW, QUEUE, added, death_of, done, head, new, taken
+from tests.contract.queue.calls import LATER, NOW, QUEUE, added, death_of, done_job, head, new, taken
 from tests.item_ids import item_named
 
 AROUND = ("a", "c", "c10", "z")
@@ -61,7 +61,7 @@ def test_a_claim_takes_the_job_that_was_seen(store):
         refuses(store, partial(store.claim, replace(seen, **changed), "s2", "c2", LATER), seen.key)
 
 
-MADE = {"ready": added, "busy": taken, "done": done, "delayed": lambda store: added(store, delay=1)}
+CREATED = {"ready": added, "busy": taken, "done": done_job, "delayed": lambda store: added(store, delay=1)}
 WRITES = {
     "claim": ("ready", lambda store, job: store.claim(lifecycle.entry_of(job), "s2", "c2", LATER)),
     "ask for a rerun": ("busy", lambda store, job: store.rerun(job, rerun("r7"))),
@@ -71,10 +71,10 @@ WRITES = {
 
 
 @pytest.mark.parametrize(
-    ("write", "state"), [(write, state) for write in WRITES for state in MADE if state != WRITES[write][0]]
+    ("write", "state"), [(write, state) for write in WRITES for state in CREATED if state != WRITES[write][0]]
 )
 def test_a_write_changes_a_job_of_its_own_state_alone(store, write, state):
-    job, (_, call) = MADE[state](store), WRITES[write]
+    job, (_, call) = CREATED[state](store), WRITES[write]
 
     refuses(store, lambda: call(store, job), job.key)
 

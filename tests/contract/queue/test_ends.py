@@ -26,7 +26,7 @@ from tests.contract.queue.calls import (
     PART,
     QUEUE,
     death_of,
-    done,
+    done_job,
     drop_mark,
     head,
     new,
@@ -62,7 +62,7 @@ def outcomes(store) -> int:
 
 
 def test_an_ended_job_is_in_no_listing_and_keeps_its_metrics(store):
-    mark = done(store)
+    mark = done_job(store)
 
     assert [store.count(PART, state, 100) for state in (JobState.READY, JobState.BUSY, JobState.DELAYED)] == [
         0

@@ -27,7 +27,7 @@ from tests.contract.queue.calls import (
     PART,
     QUEUE,
     added,
-    done,
+    done_job,
     head,
     new,
     taken,
@@ -81,7 +81,7 @@ def test_a_live_job_refuses_another_of_its_key_and_is_shown(store, state):
 
 
 def test_a_done_job_leaves_a_mark_over_which_the_next_is_added(store):
-    mark = done(store)
+    mark = done_job(store)
 
     assert (mark.state, mark.done_by, mark.done_us, mark.payload) == (JobState.DONE, "c1", LATER, None)
     assert store.get(mark.key) == mark
@@ -94,7 +94,7 @@ def test_a_done_job_leaves_a_mark_over_which_the_next_is_added(store):
 
 def test_a_late_copy_of_an_add_finds_the_mark_and_adds_nothing(store):
     first = new("a")
-    mark = done(store)
+    mark = done_job(store)
 
     assert store.add(first, None) == mark
     second = new("a", LATER, over=mark)

@@ -18,7 +18,7 @@ from tests.contract.queue.calls import (
     QUEUE,
     added,
     death_of,
-    done,
+    done_job,
     drop_mark,
     head,
     new,
@@ -54,7 +54,7 @@ def test_an_add_is_stored_where_the_other_row_holds_nothing(store):
 
 
 def test_an_add_is_stored_where_the_other_row_holds_the_mark_that_was_seen(store):
-    mark, job = done(store), there()
+    mark, job = done_job(store), there()
 
     assert store.add(job, None, Check(HERE, mark)) == job
 
@@ -69,7 +69,7 @@ def test_a_live_job_in_the_other_row_refuses_an_add(store, state):
 
 
 def test_an_add_is_refused_where_the_other_row_has_had_a_job_since_it_was_seen(store):
-    mark = done(store)
+    mark = done_job(store)
     store.add(new("a", LATER, over=mark), mark)
     store.end(store.claim(head(store), "s", "c2", LATER), LATER)
 
@@ -79,7 +79,7 @@ def test_an_add_is_refused_where_the_other_row_has_had_a_job_since_it_was_seen(s
 
 
 def test_an_add_over_a_mark_compares_both_rows(store):
-    old = done(store)
+    old = done_job(store)
     first = there()
     store.add(first, None, Check(HERE, old))
     mark = store.end(store.claim(store.ready(NEXT, 1)[0], "s", "c3", LATER), LATER)
@@ -105,7 +105,7 @@ def test_a_dead_job_comes_back_at_its_new_part_unless_the_old_one_holds_a_job(st
 
 
 def test_the_rows_of_a_part_are_read_in_pages_by_their_keys(store):
-    marks = [done(store, name=name, claim=f"claim of {name}") for name in ("b", "d")]
+    marks = [done_job(store, name=name, claim=f"claim of {name}") for name in ("b", "d")]
     jobs = [added(store, name) for name in ("c", "a", "e")]
     rows = sorted([*marks, *jobs], key=lambda job: job.key.sort)
     found, after, pages = [], "", 0
@@ -144,7 +144,7 @@ def test_the_mark_of_a_moved_job_expires_after_an_hour(store):
 
 
 def test_a_job_is_moved_over_the_mark_that_was_seen(store):
-    old = done(store)
+    old = done_job(store)
     store.add(there(), None, Check(HERE, old))
     mark = store.end(store.claim(store.ready(NEXT, 1)[0], "s", "c3", LATER), LATER)
     job = new("a", LATER, over=old)
@@ -183,6 +183,6 @@ def test_no_job_is_moved_where_nothing_is_stored(store):
 
     assert not store.move(job, lifecycle.moved(job, THERE, None), None, LATER)
     assert (store.get(HERE), store.get(THERE)) == (None, None)
-    mark = done(store)
+    mark = done_job(store)
     drop_mark(store, mark.key)
     assert store.add(there(), None, Check(HERE, mark)) is None

@@ -16,7 +16,7 @@ from tests.contract.queue.calls import (
     PART,
     added,
     death_of,
-    done,
+    done_job,
     drop_mark,
     head,
     new,
@@ -28,7 +28,7 @@ from tests.item_ids import item_named
 def live_and_done(store):
     """A ready job, a busy one, a delayed one, and the mark of a done one."""
     taken(store, name="busy", priority=9)
-    mark = done(store, name="done", claim="c2", priority=8)
+    mark = done_job(store, name="done", claim="c2", priority=8)
     return added(store, "ready"), added(store, "delayed", delay=60), mark
 
 
@@ -84,7 +84,7 @@ def test_a_late_copy_of_a_removal_leaves_the_job_of_the_next_queue_alone(store, 
 
 
 def test_a_mark_is_removed_without_a_report(store):
-    mark = done(store, item_id=item_named("i"))
+    mark = done_job(store, item_id=item_named("i"))
     (entry,) = store.outbox(PART)
 
     assert store.remove(mark, lifecycle.removal_entries(mark, "gone"))
@@ -207,7 +207,7 @@ def test_the_deletion_of_a_job_that_is_gone_changes_nothing(store):
 
     assert deleted(store, seen) is None
     assert list(store.outbox(PART)) == []
-    mark = done(store)
+    mark = done_job(store)
     assert store.get(mark.key) == mark
 
 

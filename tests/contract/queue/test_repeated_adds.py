@@ -12,7 +12,7 @@ from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import JobKey, PartKey
 from fanin.queue.rules.model import MARK_SECONDS, Dead, EarlierJob, JobState, digest_of
-from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, done, head, new
+from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, done_job, head, new
 from tests.item_ids import item_named
 from tests.queue.conftest import Time
 
@@ -152,7 +152,7 @@ def test_the_last_four_are_known_and_one_before_them_is_another_job(queue):
 
 
 def test_a_job_that_is_moved_names_the_one_whose_mark_it_replaces(store, queue):
-    mark = replace(done(store), key=NEXT, id="here before")
+    mark = replace(done_job(store), key=NEXT, id="here before")
     store.add(replace(mark, state=JobState.READY, done_us=None), None)
     mark = store.end(store.claim(store.ready(NEXT.part, 1)[0], "s", "c", LATER), LATER)
     waits = new("a", LATER, over=stored(queue))

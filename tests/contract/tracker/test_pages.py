@@ -44,6 +44,19 @@ def test_a_bulk_write_sets_what_is_left_of_a_page(store):
     assert written.page == page(store) == Page(bits=FULL, n=1024)
 
 
+def test_leaves_that_are_not_stored_are_stored_together_and_no_other_changes(store):
+    full, some, marked = (PageKey(KEY, 0, number) for number in (1, 2, 3))
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
+    store.mark_tail(marked, 5, root=False, expires_at=LATER)
+    pages = {full: Page.new(FULL, 1024), some: Page.new(FULL & ~(0b111111 << 6), 1024)}
+    stored = store.pages([LEAF, marked])
+
+    assert set(store.create_pages(pages | dict.fromkeys(stored, Page.new(FULL, 1024)), LATER)) == set(pages)
+    assert not any(store.create_pages({key: page}, LATER) for key, page in pages.items())
+    assert store.pages([*pages, *stored]) == pages | stored
+    assert pages[full] == Page(n=1024, compacted=True)
+
+
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("failures", [0, 0b100 | 1 << 40])
 @pytest.mark.parametrize("before", [0, 0b1011])

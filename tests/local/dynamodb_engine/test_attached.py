@@ -264,5 +264,5 @@ def test_what_expired_is_deleted_and_its_record_says_so(site):
     assert last["eventName"] == "REMOVE"
     assert last["dynamodb"]["Keys"] == item("old")
     assert last["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-    left = site.dynamodb.scan(TableName=table)["Items"]
-    assert sorted(each["sk"]["S"] for each in left) == ["new", "older", "text"]
+    remaining = site.dynamodb.scan(TableName=table)["Items"]
+    assert sorted(each["sk"]["S"] for each in remaining) == ["new", "older", "text"]

@@ -48,7 +48,7 @@ def positions_in(found: dict[str, list], kind: str, page_bits: int = P) -> dict[
     held: dict[str, set[int]] = {}
     for block in found["block"]:
         if block[kind] is not None:
-            masks = bitmaps.as_rows([block[kind]])
+            masks = bitmaps.unpacked(block[kind]).reshape(-1, bitmaps.MASK_BYTES)
             first = block["block"] * bitmaps.BLOCK_PAGES
             pages = range(first, first + bitmaps.BLOCK_PAGES)
             held.setdefault(block["batch_id"], set()).update(

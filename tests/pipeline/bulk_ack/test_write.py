@@ -30,14 +30,14 @@ class Throttled(MemoryStore):
     every_other = False
     writes = 0
 
-    def replace_bits(self, *args):
+    def create_pages(self, *args):
         self.writes += 1
         if self.every_other and self.writes % 2:
             raise StoreUnavailable("the store is busy; ask again")
         if self.refusals:
             self.refusals -= 1
             raise StoreUnavailable("the store is busy; ask again")
-        return super().replace_bits(*args)
+        return super().create_pages(*args)
 
 
 class Spending(Meter):

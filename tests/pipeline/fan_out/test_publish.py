@@ -183,7 +183,7 @@ def test_a_preview_counts_messages_and_neither_writes_nor_sends(spark, asked, sq
     assert (sqs.seen, list(tmp_path.iterdir())) == (0, [])
 
 
-@pytest.mark.parametrize("caps", [Caps(items=ITEMS - 1), Caps(cost=0.0001)])
+@pytest.mark.parametrize("caps", [Caps(max_items=ITEMS - 1), Caps(max_cost=0.0001)])
 def test_a_dataset_that_passes_a_cap_is_refused_before_a_batch_is_opened(spark, api, asked, caps):
     with pytest.raises(InvalidRequest, match="nothing was sent"):
         run_job(spark, api, replace(asked, caps=caps))

@@ -20,7 +20,7 @@ KEY = PageKey(BatchKey("a#tenant", BATCH), 0, 7)
 
 
 def reported(new: Page | None, old: Page | None, key: PageKey = KEY, whole: bool = False):
-    """(bit, what, count) of each row of the change, from *whole* images or as the archive keeps them."""
+    """(bits, what, count) of each row of the change, from *whole* images or as the archive keeps them."""
     came = record(new and page_row(key, new), old and page_row(key, old))
     line = json.dumps(came if whole else kept_of(came, "pages").record)
     rows = list(rows_of(change_of(line.encode())))
@@ -32,32 +32,32 @@ EMPTY, SOME = Page(), Page().with_bits(PageMasks(0b1001))
 FULL = Page().with_bits(PageMasks(mask_of(0, 7)))
 FAILED = replace(FULL, failed=5)
 CHANGES = {
-    "the first acks of a page": (None, SOME, [(0, "success", 1), (3, "success", 1)]),
-    "a digit that was not there": (SOME, SOME.with_bits(PageMasks(1 << 70)), [(70, "success", 1)]),
-    "a bit more of a digit": (SOME, SOME.with_bits(PageMasks(0b100)), [(2, "success", 1)]),
-    "a failure": (SOME, SOME.with_bits(PageMasks(failure=0b10)), [(1, "failure", 1)]),
+    "the first acks of a page": (None, SOME, [([0, 3], "success", 2)]),
+    "a digit that was not there": (SOME, SOME.with_bits(PageMasks(1 << 70)), [([70], "success", 1)]),
+    "a bit more of a digit": (SOME, SOME.with_bits(PageMasks(0b100)), [([2], "success", 1)]),
+    "a failure": (SOME, SOME.with_bits(PageMasks(failure=0b10)), [([1], "failure", 1)]),
     "both at once": (
         SOME,
         SOME.with_bits(PageMasks(0b100, 0b110000)),
-        [(2, "success", 1), (4, "failure", 1), (5, "failure", 1)],
+        [([2], "success", 1), ([4, 5], "failure", 2)],
     ),
     "a failure healed": (
         SOME.with_bits(PageMasks(failure=0b10)),
         SOME.with_bits(PageMasks(0b10)),
-        [(1, "healed", 0)],
+        [([1], "healed", 0)],
     ),
-    "filled at once": (None, FULL.compact(), [(bit, "success", 1) for bit in range(8)]),
+    "filled at once": (None, FULL.compact(), [([*range(8)], "success", 8)]),
     "the rest of a page": (
         SOME,
         SOME.replaced(PageMasks(0b100, 0b11110010), fills=True),
-        [(2, "success", 1), *((bit, "failure", 1) for bit in (1, 4, 5, 6, 7))],
+        [([2], "success", 1), ([1, 4, 5, 6, 7], "failure", 5)],
     ),
     "compaction": (FULL, FULL.compact(), [(None, "touched", 0)]),
     "compaction with failures": (FAILED, FAILED.compact(), [(None, "touched", 0)]),
     "healed after compaction": (
         FAILED.compact(),
         replace(FULL, failed=4).compact(),
-        [(0, "healed", 0)],
+        [([0], "healed", 0)],
     ),
     "marked by close": (SOME, replace(SOME, size=8, root=True), [(None, "touched", 0)]),
     "marked before any ack": (None, replace(EMPTY, size=8), [(None, "touched", 0)]),
@@ -78,7 +78,7 @@ def test_parents_hold_no_items_and_a_page_that_goes_acks_nothing():
 
 
 def test_how_full_the_page_is_stands_in_every_row():
-    came = record(page_row(KEY, SOME.with_bits(PageMasks(0b110))), page_row(KEY, SOME))
+    came = record(page_row(KEY, SOME.with_bits(PageMasks(0b10, 0b100))), page_row(KEY, SOME))
     rows = list(rows_of(change_of(json.dumps(came).encode())))
 
     assert [row[5] for row in rows] == [4, 4]

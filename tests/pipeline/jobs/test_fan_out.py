@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import nullcontext
+from datetime import timedelta
 
 import pytest
 
@@ -43,6 +44,21 @@ def test_events_are_json_lines_or_sentences_and_a_batch_that_was_cancelled_is_no
     assert len(sqs.messages) == sent
 
 
+def test_the_batch_has_the_options_of_the_command_line(job, api, sqs, capsys):
+    options = "--min-succeeded 7 --max-cost 1 --retention open=9d --notify-at 50% --deadline 6h"
+    job("--limit", "30", "--json", "--max-failure-percent", "5", "--stuck-after", "1h", *options.split())
+    opened = next(
+        event for event in map(json.loads, capsys.readouterr().out.splitlines()) if "batchId" in event
+    )
+    status = api.status(opened["batchId"])
+
+    assert (status.min_succeeded, status.max_failure_percent, status.notify_at) == (7, 5, ("50%",))
+    assert (status.stuck_after, status.deadline_at - status.created_at) == (
+        timedelta(hours=1),
+        timedelta(hours=6),
+    )
+
+
 def test_messages_go_to_files_every_item_once_and_the_same_again(job, spark, tmp_path, capsys):
     files = str(tmp_path / "messages")
     for _ in range(2):
@@ -75,6 +91,8 @@ def test_a_dataset_without_rows_gives_files_without_rows(job, spark, tmp_path):
         ("--rate -1", "expected a number above 0, got -1"),
         ("--rate nan", "expected a number above 0, got nan"),
         ("--rate inf", "expected a number above 0, got inf"),
+        ("--notify-at 51%", "invalid choice: '51%'"),
+        ("--task-token-file /nowhere", "/nowhere cannot be read: No such file or directory"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(job, options, message, capsys):
@@ -93,6 +111,8 @@ NOWHERE = "/nowhere.jsonl: Path does not exist: file:/nowhere.jsonl."
         (["--dataset", "/nowhere.jsonl"], re.escape(f"fan_out: {NOWHERE}")),
         (["--dataset", "MALFORMED"], r"fan_out: .*rows\.jsonl: Malformed records [^\n]*"),
         (["--message-group", "a b"], "fan_out: a message group is 1 to 128.*"),
+        (["--deadline", "soon"], "fan_out: 'soon' is not a duration: .*"),
+        (["--failure-sample", "3"], "fan_out: failureSample is for a batch with a maxFailurePercent"),
     ],
 )
 def test_what_stops_the_job_is_one_line(job, tmp_path, options, message):

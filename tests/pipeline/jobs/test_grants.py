@@ -20,13 +20,17 @@ from pipeline.table_audit import recheck
 from pipeline.table_frames.tables import Tables
 from tests.pipeline.conftest import served_on_loopback
 
-ITEMS = 40
+ITEMS = 56
 PAGE_BITS = 16
 KEPT_HEADERS = ("Content-Type", "X-Amz-Target", "Authorization", "X-Amz-Date")
 ORDER = ("reconcile", "redrive", "bulk_ack", "audit")
 """The jobs, each on what the one before left; the audit comes last, as its batch is deleted first."""
 # Sent only where a refused write does not bring along what stands in its way.
-FALLBACK = {"bulk_ack": {("dynamodb:GetItem", "batches"), ("dynamodb:BatchGetItem", "pages")}}
+FALLBACK = {
+    "bulk_ack": {("dynamodb:GetItem", "batches"), ("dynamodb:BatchGetItem", "pages")},
+    # Without the tenant.
+    "reconcile": {("dynamodb:Scan", "batches"), ("dynamodb:Scan", "pages")},
+}
 
 
 @dataclass
@@ -43,6 +47,9 @@ class Witness:
         if operation == "TransactWriteItems":
             parts = [next(iter(item.items())) for item in request["TransactItems"]]
             asked = [(f"{kind}Item", part["TableName"]) for kind, part in parts]
+        elif operation == "BatchExecuteStatement":
+            verbs = [each["Statement"].replace('"', "").split() for each in request["Statements"]]
+            asked = [(f"PartiQL{verb.capitalize()}", name) for verb, _, name, *_ in verbs]
         else:
             names = request.get("RequestItems") or [request["TableName"]]
             asked = [(operation, name) for name in names]
@@ -83,7 +90,7 @@ def witness(tables) -> Iterator[Witness]:
 
 
 class World:
-    """A dataset that was fanned out, but for its messages: a batch of three pages, some of it acked."""
+    """A dataset that was fanned out, but for its messages: a batch of four pages, some of it acked."""
 
     def __init__(self, spark, tables: Tables, folder) -> None:
         self.folder, self.tracker = folder, Tracker(tables.store, page_bits=PAGE_BITS)
@@ -99,7 +106,8 @@ class World:
     def reconcile(self, *_) -> list[str]:
         dataset = datasets.read_dataset(self.spark, str(datasets.CATALOG_SLICE), ITEMS)
         manifest.write(dataset, self.path("manifest"), run="r", source="s")
-        return ["--batch", self.batch_id, "--manifest", self.path("manifest"), "--out", self.path("found")]
+        named = ["--batch", self.batch_id, "--manifest", self.path("manifest"), "--tenant", "tenant"]
+        return [*named, "--out", self.path("found")]
 
     def redrive(self, _, queue) -> list[str]:
         return ["--saved", self.path("found"), "--queue-url", queue.url, "--endpoint-url", queue.endpoint]
@@ -112,7 +120,7 @@ class World:
 
     def bulk_ack(self, *_) -> list[str]:
         outcomes = {
-            index: Outcome.FAILURE if index % 7 == 0 else Outcome.SUCCESS for index in range(10, ITEMS)
+            index: Outcome.FAILURE if index in (14, 21) else Outcome.SUCCESS for index in range(10, ITEMS)
         }
         rows = [
             {"item_id": f"{self.batch_id}:{self.group.id}:{index}", "outcome": str(outcome), "reason": "why"}

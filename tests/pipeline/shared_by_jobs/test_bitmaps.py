@@ -47,14 +47,13 @@ def test_a_page_mask_holds_bit_i_in_bit_i_mod_8_of_byte_i_div_8(mask):
     assert bitmaps.to_mask(page_mask) == mask
 
 
-def test_the_bits_of_a_page_are_the_trackers_and_spark_takes_a_block():
+def test_the_bits_of_a_page_are_the_trackers():
     full = digits((1 << PAGE_BITS_MAX) - 1)
 
     assert bitmaps.MASK_BYTES * 8 == PAGE_BITS_MAX == send.PAGE_ITEMS == Tracker(MemoryStore()).page_bits
     assert outstanding.LONGS_A_PAGE * 64 == PAGE_BITS_MAX
     assert len(list(full)) == rows.DIGITS
     assert (2**bitmaps.PAGE_SHIFT, 2**bitmaps.BLOCK_SHIFT) == (PAGE_BITS_MAX, bitmaps.BLOCK_PAGES)
-    assert bitmaps.BLOCK_BYTES == 4096, "the size of Spark's bitmaps"
 
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 1023, 1024])
@@ -87,6 +86,21 @@ def test_ranges_fold_as_their_items_do_however_many_are_set_at_once(lengths, pag
             expected.add(np.arange(start, start + length + 1))
 
     assert [part.tolist() for part in found.blocks()] == [part.tolist() for part in expected.blocks()]
+
+
+@pytest.mark.parametrize(
+    "counts", [[1], [512], [513], [32768], [512, 2048, 1, 32767, 82], [32768, 5000], [3, 4, 5]]
+)
+def test_blocks_of_few_items_are_packed_to_two_bytes_an_item_and_all_are_unpacked_to_themselves(counts):
+    chance, blocks = np.random.default_rng(1), np.zeros((len(counts), bitmaps.BLOCK_BITS), np.uint8)
+    for block, count in zip(blocks, counts, strict=True):
+        block[chance.permutation(bitmaps.BLOCK_BITS)[:count]] = 1
+    masks = np.packbits(blocks, axis=1, bitorder="little")
+
+    values = bitmaps.packed(masks).to_pylist()
+
+    assert list(map(len, values)) == [2 * count if count <= bitmaps.SPARSE else 4096 for count in counts]
+    assert [bitmaps.unpacked(value).tobytes() for value in values] == [mask.tobytes() for mask in masks]
 
 
 @pytest.mark.parametrize("count", EDGES)

@@ -36,6 +36,21 @@ def test_another_dataset_is_read_by_its_suffix_with_lines_and_quotes_within_its_
     assert [tuple(row) for row in rows] == [("a\n2,b", 1), ('he said "yes", then', 2)]
 
 
+@pytest.mark.parametrize("limit", [4, 30, 31, 75, 200])
+def test_a_large_limit_takes_the_first_rows_in_the_partitions_where_they_are(
+    spark, tmp_path, monkeypatch, limit
+):
+    monkeypatch.setattr(datasets, "LIMIT_OF_A_TASK", 3)
+    path = str(tmp_path / "rows.parquet")
+    spark.range(0, 100, 1, 4).write.parquet(path)
+    everything = [row.id for row in datasets.read_dataset(spark, path).collect()]
+
+    rows = datasets.read_dataset(spark, path, limit)
+
+    assert [row.id for row in rows.collect()] == everything[:limit]
+    assert rows.rdd.getNumPartitions() == datasets.read_dataset(spark, path).rdd.getNumPartitions() > 1
+
+
 def test_the_last_suffix_names_the_format():
     assert datasets.format_of("rows.csv.parquet/") == ("parquet", {})
     assert datasets.format_of("day.json/rows.csv.gz")[0] == "csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -105,6 +106,19 @@ def stored(tables, worlds) -> Tables:
 def test_a_scan_comes_as_the_same_frames_of_all_or_of_one(spark, stored, worlds):
     assert_holds(frames.from_tables(spark, stored), *worlds)
     assert_holds(frames.from_tables(spark, stored, worlds[0].key.batch_id), worlds[0])
+
+
+def test_a_batch_by_its_keys_has_its_row_and_its_leaves_and_one_that_is_not_there_nothing(
+    spark, stored, worlds
+):
+    world, unknown = worlds[0], replace(worlds[0].key, tenant="another")
+    found = frames.from_batch(spark, stored, world.key, failures=True)
+
+    assert rows_in(found.batches) == expected_batches(world)
+    assert [row["page"] for row in rows_in(found.pages)] == [
+        row["page"] for row in expected_pages(world) if row["level"] == 0
+    ]
+    assert_holds(frames.from_batch(spark, stored, unknown, failures=True))
 
 
 def test_a_malformed_row_of_a_live_table_is_named_by_its_key(spark, stored, aws, worlds):

@@ -30,14 +30,14 @@ def free_mb() -> int:
 
 @dataclass(frozen=True)
 class Log:
-    """An ack log of some of *items*, with copies and rows of no batch; the rest is *left*."""
+    """An ack log of some of *items*, with copies and rows of no batch; the rest is *outstanding*."""
 
     items: Sequence[str]
     acked: Sequence[str]
     failed: Sequence[str]
 
     @property
-    def left(self) -> list[str]:
+    def outstanding(self) -> list[str]:
         return sorted(set(self.items) - set(self.acked) - set(self.failed))
 
     def lines(self) -> Iterator[str]:
@@ -59,8 +59,8 @@ def odd(log: Log, acked: Event, saved: Event) -> list[str]:
     """Return what the jobs' counts have that is not so: *acked* of bulk_ack, *saved* of reconcile."""
     fresh = len(log.acked) + len(log.failed)
     wanted = {"fresh": fresh, "failed": len(log.failed)}
-    left = {"rows": len(log.items), "outstanding": len(log.left), "failed": len(log.failed)}
-    pairs = [("bulk_ack", acked, wanted), ("reconcile", saved, left)]
+    counts = {"rows": len(log.items), "outstanding": len(log.outstanding), "failed": len(log.failed)}
+    pairs = [("bulk_ack", acked, wanted), ("reconcile", saved, counts)]
     return [
         f"{job}: {name} {found.get(name)}, not {right}"
         for job, found, all_right in pairs
@@ -91,7 +91,7 @@ class Folding:
         acked = self.folded(log)
         saved = self.reconciled()
         self.tracking.ledger.folds += odd(log, acked, saved)
-        self.tracking.ack(log.left)
+        self.tracking.ack(log.outstanding)
         return (
             f"{len(log.items):,} items fanned out, {acked['fresh']:,} folded, {saved['outstanding']:,} left"
         )
@@ -129,5 +129,5 @@ class Folding:
     def job(self, name: str, *arguments: str) -> dict[str, Event]:
         """Return the last event of each name that a job printed."""
         environment = {**self.run.environment, "PYTHONPATH": "shared:.", "SPARK_LOCAL_IP": "127.0.0.1"}
-        done = measured_job.run(name, arguments, environment, accept=(0, SOME_REJECTED))
-        return dict(done.events)
+        completed = measured_job.run(name, arguments, environment, accept=(0, SOME_REJECTED))
+        return dict(completed.events)

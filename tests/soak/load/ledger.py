@@ -77,7 +77,7 @@ class Ledger:
 
     def acked(self, report: AckReport) -> None:
         with self._lock:
-            self.reported.update(done.batch_id for done in report.completions)
+            self.reported.update(completion.batch_id for completion in report.completions)
 
     def reported_by_close(self, batch: str) -> None:
         with self._lock:

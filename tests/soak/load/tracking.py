@@ -89,8 +89,8 @@ class Tracking:
         self.chance.shuffle(steps)
         for step in steps[:-1]:
             step()
-        if steps[-1] is close and (left := list(self.fanin.outstanding(batch))):
-            raise AssertionError(f"outstanding after all acks: {left}")
+        if steps[-1] is close and (outstanding := list(self.fanin.outstanding(batch))):
+            raise AssertionError(f"outstanding after all acks: {outstanding}")
         steps[-1]()
 
     def messages(self) -> None:
@@ -114,7 +114,7 @@ class Tracking:
         items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
         assert self.library is not None
         for at in range(0, len(items), 5):
-            self.ledger.acked(insistent(partial(self.library.ack, items[at : at + 5], key=f"{batch}-{at}")))
+            self.ledger.acked(retried(partial(self.library.ack, items[at : at + 5], key=f"{batch}-{at}")))
         self.close(batch)
 
     def send(self, url: str, bodies: list[str]) -> None:
@@ -151,12 +151,12 @@ class Tracking:
         batch = self.open("resulting", results=True)
         items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
         failed = self.failing(batch, items)
-        done = [item for item in items if item not in failed]
-        self.ledger.batches[batch].items_with_results = {*done}
-        for at in range(0, len(done), 5):
+        succeeded = [item for item in items if item not in failed]
+        self.ledger.batches[batch].items_with_results = {*succeeded}
+        for at in range(0, len(succeeded), 5):
             for copy in range(2 if self.chance.random() < COPIES * 5 else 1):
-                values = [{"item": item, "copy": copy} for item in done[at : at + 5]]
-                self.ledger.acked(self.fanin.ack(done[at : at + 5], results=values))
+                values = [{"item": item, "copy": copy} for item in succeeded[at : at + 5]]
+                self.ledger.acked(self.fanin.ack(succeeded[at : at + 5], results=values))
         if failed:
             self.fail(failed, "bad record")
         self.close(batch)
@@ -248,7 +248,7 @@ def ack_message(item: str, failed: bool) -> str:
     return json.dumps({"itemId": item, **({"outcome": "failure", "reason": "broken"} if failed else {})})
 
 
-def insistent(request: Callable[[], AckReport]) -> AckReport:
+def retried(request: Callable[[], AckReport]) -> AckReport:
     """Return the answer of *request*, repeated while the store is not there."""
     for _ in range(20):
         with suppress(StoreUnavailable):

@@ -41,14 +41,14 @@ POLICY = {
 class Downstream(ServiceErrors):
     """A batch API that knows a bundle by its idempotency key, and answers it a second time as the first."""
 
-    done: dict[str, Ruling] = field(default_factory=dict)
+    rulings: dict[str, Ruling] = field(default_factory=dict)
 
     def judge(self, request: Request) -> Ruling:
-        known = self.done.get(request.bundle)
+        known = self.rulings.get(request.bundle)
         if known is not None:
             return replace(known, again=True)
         ruling = ServiceErrors.judge(self, request)
-        return self.done.setdefault(request.bundle, ruling) if ruling.status == SUCCESS_STATUS else ruling
+        return self.rulings.setdefault(request.bundle, ruling) if ruling.status == SUCCESS_STATUS else ruling
 
 
 @dataclass

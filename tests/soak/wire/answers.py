@@ -19,6 +19,7 @@ PARTS = {
     "ChangeMessageVisibilityBatch": "Entries",
     "DeleteMessageBatch": "Entries",
     "PutEvents": "Entries",
+    "BatchExecuteStatement": "Statements",
 }
 
 
@@ -45,37 +46,40 @@ def failed() -> tuple[int, bytes]:
 
 def halved(operation: str, request: Json) -> tuple[Json, Json]:
     """Divide a batch request into the half that is applied, and what is left of it."""
-    if operation in PARTS:
-        entries = request["Entries"]
+    if name := PARTS.get(operation):
+        entries = request[name]
         middle = len(entries) // 2
-        return {**request, "Entries": entries[:middle]}, {**request, "Entries": entries[middle:]}
-    first, rest = {}, {}
+        return {**request, name: entries[:middle]}, {**request, name: entries[middle:]}
+    first, second = {}, {}
     for table, asked in request["RequestItems"].items():
         some = asked if isinstance(asked, list) else asked["Keys"]
         middle = len(some) // 2
-        for part, into in ((some[:middle], first), (some[middle:], rest)):
+        for part, into in ((some[:middle], first), (some[middle:], second)):
             if part:
                 into[table] = part if isinstance(asked, list) else {**asked, "Keys": part}
-    return {**request, "RequestItems": first}, {**request, "RequestItems": rest}
+    return {**request, "RequestItems": first}, {**request, "RequestItems": second}
 
 
 def is_empty(operation: str, request: Json) -> bool:
     """Whether no part of a halved request is to be applied."""
-    return not (request["Entries"] if operation in PARTS else request["RequestItems"])
+    return not request[PARTS.get(operation, "RequestItems")]
 
 
-def in_part(operation: str, answer: Json, rest: Json) -> bytes:
-    """Return *answer*, of the half that was applied, with *rest* as refused."""
+def in_part(operation: str, answer: Json, unsent: Json) -> bytes:
+    """Return *answer*, of the half that was applied, with *unsent* as refused."""
     if operation in ("BatchGetItem", "BatchWriteItem"):
         named = "UnprocessedKeys" if operation == "BatchGetItem" else "UnprocessedItems"
         empty: Json = {"Responses": {}} if operation == "BatchGetItem" else {}
-        return json.dumps({**empty, **answer, named: rest["RequestItems"]}).encode()
-    left = rest["Entries"]
+        return json.dumps({**empty, **answer, named: unsent["RequestItems"]}).encode()
+    unsent_entries = unsent[PARTS[operation]]
+    if operation == "BatchExecuteStatement":
+        throttled = [{"Error": {"Code": "ThrottlingError", "Message": "throttled"}} for _ in unsent_entries]
+        return json.dumps({**answer, "Responses": [*answer.get("Responses", []), *throttled]}).encode()
     if operation == "PutEvents":
-        refused = [{"ErrorCode": "ThrottlingException", "ErrorMessage": "throttled"} for _ in left]
+        refused = [{"ErrorCode": "ThrottlingException", "ErrorMessage": "throttled"} for _ in unsent_entries]
         entries = [*answer.get("Entries", []), *refused]
-        return json.dumps({"FailedEntryCount": len(left), "Entries": entries}).encode()
-    failures = [{"Id": each["Id"], "Code": "InternalError", "SenderFault": False} for each in left]
+        return json.dumps({"FailedEntryCount": len(unsent_entries), "Entries": entries}).encode()
+    failures = [{"Id": each["Id"], "Code": "InternalError", "SenderFault": False} for each in unsent_entries]
     return json.dumps({"Successful": answer.get("Successful", []), "Failed": failures}).encode()
 
 

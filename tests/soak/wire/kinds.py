@@ -34,6 +34,7 @@ WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}
 BATCHES = {
     "BatchGetItem": "dynamodb",
     "BatchWriteItem": "dynamodb",
+    "BatchExecuteStatement": "dynamodb",
     "SendMessageBatch": "sqs",
     "ChangeMessageVisibilityBatch": "sqs",
     "DeleteMessageBatch": "sqs",

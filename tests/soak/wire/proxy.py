@@ -137,7 +137,7 @@ class FaultProxy:
         # botocore compares the checksum of an answer; one that is made up has none.
         return Reply(found.status, found.data, kept)
 
-    def _made(self, answer: tuple[int, bytes]) -> Reply:
+    def _reply(self, answer: tuple[int, bytes]) -> Reply:
         return Reply(*answer, {"Content-Type": "application/x-amz-json-1.0"})
 
     def _drop_before(self, _sent: Sent) -> Reply:
@@ -149,7 +149,7 @@ class FaultProxy:
 
     def _error_after(self, sent: Sent) -> Reply:
         self._forwarded(sent)
-        return self._made(answers.failed())
+        return self._reply(answers.failed())
 
     def _copy_later(self, sent: Sent) -> None:
         timer = threading.Timer(LATE_SECONDS, self._quietly, (sent,))
@@ -172,20 +172,20 @@ class FaultProxy:
         return self._forwarded(sent)
 
     def _throttle(self, sent: Sent) -> Reply:
-        return self._made(answers.throttled(sent.service))
+        return self._reply(answers.throttled(sent.service))
 
     def _conflict(self, sent: Sent) -> Reply:
-        return self._made(answers.conflicted(sent.operation, sent.document()))
+        return self._reply(answers.conflicted(sent.operation, sent.document()))
 
     def _partial(self, sent: Sent) -> Reply:
-        first, rest = answers.halved(sent.operation, sent.document())
+        first, second = answers.halved(sent.operation, sent.document())
         answer = {}
         if not answers.is_empty(sent.operation, first):
             reply = self._forwarded(sent, json.dumps(first).encode())
             if reply.status != 200:
                 return reply
             answer = json.loads(reply.body)
-        return self._made((200, answers.in_part(sent.operation, answer, rest)))
+        return self._reply((200, answers.in_part(sent.operation, answer, second)))
 
     def _one_item(self, sent: Sent) -> Reply:
         return self._forwarded(sent, answers.one_item(sent.document()))

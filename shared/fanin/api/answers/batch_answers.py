@@ -16,7 +16,7 @@ from fanin.instants import iso
 from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.reads.children import ChildPage
 from fanin.tracker.reads.progress_tokens import ProgressToken
-from fanin.tracker.reads.watching import Watched
+from fanin.tracker.reads.watching import Watched, pause_after
 from fanin.tracker.rules.model import (
     AckReport,
     Added,
@@ -162,17 +162,22 @@ class EndingAnswer(Answer):
 
 
 class BatchAnswer(BatchSummary):
-    """A batch with its progress, unless that was not wanted, and its ending event, if it has ended."""
+    """A batch with its progress, unless that was not wanted, and its ending event, if it has ended.
+
+    *retryAfterSeconds*: the pause until the next request for the progress of a live batch.
+    """
 
     progress: ProgressAnswer | None = Optional
+    retry_after_seconds: float | None = Optional
     event: EndingAnswer | None = Optional
 
     @classmethod
-    def shown(cls, batch: Batch, progress: Progress | None, confirmed: bool) -> Self:
-        """Return the answer of *batch*; *confirmed*: whether the bus has its ending event."""
+    def shown(cls, batch: Batch, progress: Progress | None, confirmed: bool, at: datetime) -> Self:
+        """Return the answer of *batch*, *at* that time; *confirmed*: whether the bus has its ending event."""
         return cls.of(
             batch,
             progress=None if progress is None else ProgressAnswer.like(progress),
+            retry_after_seconds=None if progress is None else pause_after(batch, progress, at, 0.0),
             event=None if batch.is_alive else _ending(batch, confirmed),
         )
 

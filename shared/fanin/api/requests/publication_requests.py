@@ -15,12 +15,12 @@ _BatchOptions: Any = options_body("PublicationOptions", PUBLISHED, defaults=True
 
 
 class StartPublicationBody(_BatchOptions):  # type: ignore[misc]  # made from the table of options
-    """What to publish: the rows of the object *source*, JSON lines, as items and messages to *queue*."""
+    """What to publish: the rows of the object *source* as items, and as messages to *queue*."""
 
     source: Annotated[
         str,
         StringConstraints(max_length=1_100),
-        Field(description="`s3://BUCKET/KEY` of JSON lines, `.jsonl` or `.ndjson`, in printable ASCII."),
+        Field(description="`s3://BUCKET/KEY` of `.jsonl`, `.ndjson` or `.csv`, in printable ASCII."),
     ]
     queue: Annotated[
         str, StringConstraints(max_length=200), Field(description="The ARN of a standard queue of SQS.")

@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 REFUSED = "ConditionalCheckFailedException"
-WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"})
+WRITES = frozenset(
+    {
+        *("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"),
+        "BatchExecuteStatement",  # of statements that write: fanin sends no others
+    }
+)
 READS = frozenset({"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan"})
 
 

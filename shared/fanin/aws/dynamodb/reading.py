@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from fanin.aws.calls import send
 from fanin.aws.dynamodb.rows import Item
 from fanin.errors import StoreUnavailable
@@ -15,6 +17,14 @@ if TYPE_CHECKING:
 KEYS_A_READ = 100
 ROWS_A_WRITE = 25
 ATTEMPTS = 8
+STORED = "DuplicateItem"
+BUSY = frozenset(
+    {
+        *("ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"),
+        *("InternalServerError", "TransactionConflict"),
+    }
+)
+"""Codes of a statement in a batch: its row is stored; it may be run again."""
 
 
 def read_many(
@@ -50,6 +60,36 @@ def _read_some(
             return
         pause(attempt)
     raise StoreUnavailable("the store is throttled; retry")
+
+
+def insert_many(
+    client: DynamoDBClient, statements: Sequence[Item], pause: Callable[[int], None]
+) -> Sequence[bool]:
+    """Run at most 25 statements of PartiQL that insert a row each; return of each whether it did.
+
+    A row whose key is stored is not inserted. Each is applied or not whatever becomes of the others.
+    Raises StoreUnavailable if some are still refused after all attempts, and ClientError for a malformed one.
+    """
+    inserted = [False] * len(statements)
+    remaining = list(range(len(statements)))
+    for attempt in range(ATTEMPTS):
+        answer = send(client.batch_execute_statement, {"Statements": [statements[at] for at in remaining]})
+        codes = dict(zip(remaining, map(_code, answer["Responses"]), strict=True))
+        for at, code in codes.items():
+            inserted[at] = code is None
+        remaining = [at for at, code in codes.items() if code in BUSY]
+        if not remaining:
+            return inserted
+        pause(attempt)
+    raise StoreUnavailable("the store is throttled; retry")
+
+
+def _code(response: Item) -> str | None:
+    """Return the code of a statement that was refused, None of one that was applied."""
+    error = response.get("Error")
+    if error is None or error["Code"] in {STORED, *BUSY}:
+        return error and str(error["Code"])
+    raise ClientError({"Error": error}, "BatchExecuteStatement")
 
 
 def put_many(client: DynamoDBClient, table: str, rows: Sequence[Item], pause: Callable[[int], None]) -> None:

@@ -109,7 +109,7 @@ def _url_of_stage(stage: str) -> str:
     """Return the output ApiUrl of the stage's stack. Raises UsageError if there is none."""
     from botocore.exceptions import ClientError  # noqa: PLC0415  # other ways need no AWS
 
-    from fanin.aws import clients  # noqa: PLC0415
+    from fanin.aws import clients  # noqa: PLC0415  # with boto3 it takes 0.2 s
 
     name, stacks = f"{STACK_PREFIX}{stage}", clients.stacks()
     place = f"in {stacks.meta.region_name}"

@@ -45,7 +45,7 @@ def _price(dollars: float) -> str:
 def print_cost(output: Output, batch: Document) -> None:
     """Print the estimates for the document of a batch, and on standard error what they assume."""
     from fanin.cost.batch import batch_costs  # noqa: PLC0415  # see _price
-    from fanin.cost.prices import AS_OF  # noqa: PLC0415
+    from fanin.cost.prices import AS_OF  # noqa: PLC0415  # see _price
 
     progress = batch["progress"]
     acked, failed = progress["estimate"], progress["failed"]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import typer
 
+from fanin.arguments import duration
 from fanin.cli.arguments.items import STDIN, item_range
-from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.verbs import Invocation
 from fanin.client.checks.opening import NAMES, OpenOptions, spec_of
@@ -33,7 +32,6 @@ from fanin.tracker.rules.option_kinds import (
 )
 from fanin.tracker.rules.options import ONCE, OPTIONS
 
-STAGES = ("open", "closed", "complete")
 TOKENS = ("task_token", "durable_callback_id")
 
 
@@ -93,13 +91,12 @@ def checked(user_key: str | None, options: Mapping[str, Any]) -> OpenBatch:
         raise UsageError(str(error)) from None
 
 
-def _time(_call: Invocation, text: str) -> timedelta:
-    return duration(text)
-
-
 def _labels(_call: Invocation, texts: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name, value in _pairs(texts, ":", "--label KEY:VALUE"):
+    for text in texts:
+        name, sign, value = text.partition(":")
+        if not sign:
+            raise UsageError(f"{text!r} has no ':': write --label KEY:VALUE")
         if name in found:
             raise UsageError(f"--label {name!r} is given twice: a label has one value")
         found[name] = value
@@ -114,29 +111,10 @@ def _item(call: Invocation, text: str) -> str:
     return f"{call.names.id_of(found.batch)}:{found.group_id}:{found.first}"
 
 
-def _pairs(texts: Iterable[str], sign: str, form: str) -> Iterator[tuple[str, str]]:
-    for text in texts:
-        name, found, value = text.partition(sign)
-        if not found:
-            raise UsageError(f"{text!r} has no {sign!r}: write {form}")
-        yield name, value
-
-
 def _thresholds(_call: Invocation, texts: list[str]) -> list[str]:
     if unknown := set(texts).difference(ONCE):
         raise UsageError(f"--notify-at is one of {', '.join(ONCE)}, not {min(unknown)!r}")
     return texts
-
-
-def _retention(_call: Invocation, texts: Iterable[str]) -> Retention:
-    """Return the retention: the default of the stages that are not given."""
-    given = {stage: duration(text) for stage, text in _pairs(texts, "=", "--retention STATE=TIME")}
-    if unknown := given.keys() - set(STAGES):
-        raise UsageError(f"--retention takes {', '.join(STAGES)}, not {min(unknown)}")
-    try:
-        return Retention(**given)
-    except InvalidRequest as error:
-        raise UsageError(str(error)) from None
 
 
 def _token(_call: Invocation, file: Path) -> str:
@@ -150,11 +128,11 @@ def _token(_call: Invocation, file: Path) -> str:
 
 
 READERS: Mapping[type[Kind], Callable[[Invocation, Any], Any]] = {
-    Duration: _time,
+    Duration: lambda _, text: duration(text),
     ItemName: _item,
     Labels: _labels,
     Several: _thresholds,
-    Stages: _retention,
+    Stages: lambda _, texts: Retention.of_texts(texts),
     Secret: _token,
 }
 """How an option is read, by its kind, if it is not as it is given."""
@@ -162,4 +140,7 @@ READERS: Mapping[type[Kind], Callable[[Invocation, Any], Any]] = {
 
 def _read(call: Invocation, argument: str, given: Any) -> Any:
     reader = READERS.get(type(OPTIONS[NAMES[argument]].kind))
-    return given if reader is None else reader(call, given)
+    try:
+        return given if reader is None else reader(call, given)
+    except InvalidRequest as error:
+        raise UsageError(str(error)) from None

@@ -17,7 +17,7 @@ from fanin.client.wire.codec import Document
 from fanin.names import camel
 
 if TYPE_CHECKING:
-    from fanin.dead_letter_redrive.redrive import Redriven
+    from fanin.dead_letter_queue_redrive.redrive import Redriven
 
 verb = Verbs()
 
@@ -48,11 +48,11 @@ def redrive(
 
     Those whose item is outstanding or failed in a live batch are moved. All others stay, and are counted.
     """
-    from fanin.dead_letter_redrive.redrive import (  # noqa: PLC0415  # takes 0.2 s
+    from fanin.dead_letter_queue_redrive.redrive import (  # noqa: PLC0415  # takes 0.2 s
         Redrive,
         RedriveRequest,
     )
-    from fanin.dead_letter_redrive.source_queues import has_sources  # noqa: PLC0415  # takes 0.2 s
+    from fanin.dead_letter_queue_redrive.source_queues import has_sources  # noqa: PLC0415  # takes 0.2 s
 
     sqs = sqs_of(call.site)
     target = queue_url(sqs, to) if to else None
@@ -71,7 +71,7 @@ def redrive(
 
 
 def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
-    from fanin.dead_letter_redrive.dead_letter_messages import LeaveReason  # noqa: PLC0415  # see redrive
+    from fanin.dead_letter_queue_redrive.dead_letter_messages import LeaveReason  # noqa: PLC0415  # see redrive
 
     if call.output.as_json:
         call.output.value(_document(found, is_dry_run), "")

@@ -83,8 +83,9 @@ def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: T
     """Yield what each look at a batch finds, the last one being its end. Raises TimeoutError."""
     look = partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of)
     rate, show_failures = Rate(), failures_of(call, [batch_id], timer)
-    for answer in looks(look, Pacing(batch_id, timeout, timer)):
-        status = answer.value
+    pacing = Pacing(batch_id, timeout, timer)
+    for answer in looks(look, pacing):
+        status, pacing.asked = answer.value, answer.document.get("retryAfterSeconds")
         show_failures()
         rate.see(timer.monotonic(), status.estimate)
         time_left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)

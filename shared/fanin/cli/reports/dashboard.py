@@ -17,6 +17,7 @@ from fanin.cli.terminal.exits import Refused
 from fanin.cli.terminal.output import note
 from fanin.cli.terminal.stopping import stopped_by_signals
 from fanin.cli.verbs import Invocation, Verbs
+from fanin.local.aws_emulator.event_log import EventLog
 
 if TYPE_CHECKING:
     from fanin.dashboard import Dashboard
@@ -81,7 +82,6 @@ def _started(site: Site, port: int | None, allow_writes: bool) -> Dashboard:
 def event_log_of(url: str) -> EventLog | None:
     """Return the events of the local run at *url*; None if the API is no local run of this machine."""
     from fanin.local import run_directories  # noqa: PLC0415  # see _started
-    from fanin.local.aws_emulator.event_log import EventLog  # noqa: PLC0415
 
     run = run_directories.run_at(url)
     return EventLog(run_directories.directory_of(run.port).path) if run else None

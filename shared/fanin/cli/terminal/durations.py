@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 
+from fanin import arguments
 from fanin.cli.terminal.exits import UsageError
+from fanin.errors import InvalidRequest
 
-UNITS = {"w": timedelta(weeks=1), "d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
-UNITS |= {"s": timedelta(seconds=1)}
 NAMES = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-_FORM = re.compile(r"(?:\d{1,9}[wdhms])+")
-_PART = re.compile(r"(\d+)([wdhms])")
 
 
 def duration(text: str) -> timedelta:
     """Return the duration *text*: whole numbers with w, d, h, m or s. Raises UsageError."""
-    if not _FORM.fullmatch(text):
-        raise UsageError(f"{text!r} is not a duration: write 90s, 15m, 6h, 2d, or 1d12h")
     try:
-        return sum((int(number) * UNITS[unit] for number, unit in _PART.findall(text)), timedelta())
-    except OverflowError:
-        raise UsageError(f"{text!r} is too long: the longest time is 400 days") from None
+        return arguments.duration(text)
+    except InvalidRequest as error:
+        raise UsageError(str(error)) from None
 
 
 def time_of(text: str, now: datetime) -> datetime:
     """Return the time *text*: RFC 3339 with a time zone, or a duration before *now*. Raises UsageError."""
     try:
-        if _FORM.fullmatch(text):
-            return now - duration(text)
+        if arguments.DURATION.fullmatch(text):
+            return now - arguments.duration(text)
         time = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
+    except (InvalidRequest, ValueError, OverflowError):
         time = None
     if time is None or time.tzinfo is None:
         raise UsageError(f"{text!r} is no time: write 2026-03-01T00:00:00Z, or 2d for two days ago")

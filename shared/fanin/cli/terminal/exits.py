@@ -12,7 +12,7 @@ from fanin.errors import AccessDenied, FaninError, StoreUnavailable
 class ExitCode(IntEnum):
     """How a command ended. 130 and 141 are of the shell: Ctrl-C, and a reader that closed the pipe."""
 
-    DONE = 0
+    SUCCESS = 0
     REFUSED = 1
     USAGE = 2
     TIMED_OUT = 3

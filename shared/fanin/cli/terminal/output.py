@@ -145,7 +145,7 @@ class Output:
 
 def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Table:
     from rich.table import Table  # noqa: PLC0415  # see _tables
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415  # a pipe needs none
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for column in columns:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fanin.arguments import shown, text, text_or_none, whole
-from fanin.client.checks.naming import named_as_arguments
-from fanin.client.checks.opening import NAMES, PublishedOptions
-from fanin.client.tracing import traceparent
+from fanin.client.checks.opening import PublishedOptions, spec_of
 from fanin.client.wire.codec import Document
 from fanin.client.wire.documents import publication_body
 from fanin.errors import InvalidRequest
-from fanin.tracker import OpenBatch
 from fanin.tracker.reads.window import WINDOW_MAX
 
 
@@ -37,12 +34,8 @@ def publication_of(source: str, queue: str, options: PublicationOptions) -> Docu
     unknown = sorted(options.keys() - PublicationOptions.__annotations__.keys())
     if unknown:
         raise TypeError(f"publish_object() got an unexpected keyword argument {unknown[0]!r}")
-    of_batch: dict[str, Any] = {
-        NAMES[name]: value for name, value in options.items() if name not in OF_MESSAGES
-    }
-    of_batch.setdefault("traceparent", traceparent())
-    with named_as_arguments():
-        spec = OpenBatch(**of_batch)
+    of_batch: Any = {name: value for name, value in options.items() if name not in OF_MESSAGES}
+    spec = spec_of(of_batch.pop("user_key", None), of_batch)
     chunk, group = options.get("chunk"), options.get("message_group")
     order = {
         "source": text(source, "a source", "source"),

@@ -95,6 +95,6 @@ def pause_of(times: int, longest: int, chance: float) -> int:
 def hide_by_sqs(queue_arn: str, pauses: Mapping[str, int]) -> None:
     """Hide messages of a queue with the credentials of this process; one that cannot be hidden is logged."""
     from fanin.aws import clients  # noqa: PLC0415  # few deliveries have messages to hide
-    from fanin.aws.messaging.visibility import Visibility  # noqa: PLC0415
+    from fanin.aws.messaging.visibility import Visibility  # noqa: PLC0415  # see above
 
     Visibility(clients.sqs()).hide(queue_arn, pauses)

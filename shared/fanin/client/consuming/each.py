@@ -134,7 +134,7 @@ class EachConsumer(Consumer):
         return part.worked(chunk)
 
     def _goes_on(self, chunk: Chunk, part: Part, tally: Tally, looks: Looks) -> Steps[bool]:
-        """Return whether another item of the chunk is started; if not, *part* says what becomes of it."""
+        """Return whether another item of the chunk is started; if not, *part* has its outcome."""
         if seconds_left(self.context) < self.margin_seconds:
             _log_returned(chunk.record, "no time is left for its other items")
             part.returns = True

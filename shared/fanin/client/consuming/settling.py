@@ -19,7 +19,7 @@ Outcomes = Sequence[tuple[Record, Verdict]]
 UNMATCHED = frozenset({Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE})
 """Verdicts of an item that is in no batch of the tenant: its message returns to the queue."""
 RETURNS = "returns to the queue, or goes to its dead-letter queue after maxReceiveCount receives"
-"""What becomes of a message that is not deleted: a consumer does not know the queue's redrive policy."""
+"""Where a message goes that is not deleted: a consumer does not know the queue's redrive policy."""
 ITEM_DONE = "done"
 """Why a message is deleted without work if its item is done, although its batch is live."""
 

@@ -52,6 +52,6 @@ def _opened(transport: Transport, spec: OpenBatch, key: str, work: UnderWork | N
     try:
         return transport.open(spec, key)
     except BatchEnded as ended:
-        if work is None or fails_item(spec.parent_fails_on, ended.result):
+        if work is None or fails_item(spec, ended.result):
             raise
         return ended.batch_id

@@ -79,7 +79,7 @@ class Stages:
         later = _later(fanin, stage)
         if not later:
             return None
-        if stage.result is not None and fails_item(stage.parent_fails_on, stage.result):
+        if stage.result is not None and fails_item(stage, stage.result):
             fanin.fail(later, f"the stage before, batch {stage.batch_id}, is {stage.result}")
             return None
         try:

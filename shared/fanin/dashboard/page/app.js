@@ -75,7 +75,7 @@ async function refresh() {
 // Slow answers are asked for less often, failures ever less often; a hidden or paused page asks for nothing.
 function again(milliseconds) {
   if (page.paused || document.hidden) return;
-  page.timer = setTimeout(refresh, 1000 * pause(milliseconds / 1000, page.failures, Math.random()));
+  page.timer = setTimeout(refresh, 1000 * pause(page.data?.batch?.retryAfterSeconds, milliseconds / 1000, page.failures, Math.random()));
 }
 
 function fail(now, error, milliseconds) {

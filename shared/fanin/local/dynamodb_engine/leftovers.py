@@ -24,7 +24,7 @@ def delete(directory: Path) -> None:
     except (FileNotFoundError, ValueError):
         return
     # A command that ends no such run does not load urllib3.
-    from fanin.local.dynamodb_engine.engine import Engine, EngineLost, EngineRefusal  # noqa: PLC0415
+    from fanin.local.dynamodb_engine.engine import Engine, EngineLost, EngineRefusal  # noqa: PLC0415  # see above
 
     engine = Engine(noted["url"])
     with suppress(EngineLost):

@@ -24,6 +24,8 @@ Request = Mapping[str, Any]
 
 ACTIONS_MAX, TRANSACTION_BYTES, TOKEN_MAX = 100, 4 * 1024 * 1024, 36
 WRITES_MAX, READS_MAX = 25, 100
+STATEMENT_MAX = 8192
+STATEMENTS = "DynamoDB API Reference, BatchExecuteStatement and BatchStatementRequest"
 BATCHES = "DynamoDB API Reference, BatchWriteItem and BatchGetItem"
 
 
@@ -189,6 +191,16 @@ def check_batch_get(request: Request, tables: Tables) -> None:
     _check_distinct(items, "Provided list of item keys contains duplicates", BATCHES)
 
 
+def check_statements(request: Request, tables: Tables) -> None:  # noqa: ARG001  # named by the statements
+    """Check the counts and the values of a batch of statements; the engine parses them."""
+    statements = request["Statements"]
+    _check_count("statements of a batch", len(statements), WRITES_MAX, STATEMENTS)
+    for each in statements:
+        bounded("Characters of a statement", len(each["Statement"]), STATEMENT_MAX, STATEMENTS)
+        for value in each.get("Parameters") or ():
+            check_value(value)
+
+
 OPERATIONS: dict[str, Callable[[Request, Tables], object]] = {
     "PutItem": check_put,
     "UpdateItem": check_update,
@@ -200,4 +212,5 @@ OPERATIONS: dict[str, Callable[[Request, Tables], object]] = {
     "TransactGetItems": check_transaction,
     "BatchWriteItem": check_batch_write,
     "BatchGetItem": check_batch_get,
+    "BatchExecuteStatement": check_statements,
 }

@@ -45,13 +45,25 @@ def csv_rows(name: str, file: BinaryIO) -> Iterator[NumberedRow]:
         names = next(reader, None)
         if names is None:
             raise InvalidRequest(f"{name} is empty: CSV begins with a header line", field="file")
-        if len(set(names)) != len(names):
-            raise unreadable(name, 1, "its header has a name twice")
+        _check_names(name, names)
         for values in reader:
             if values:
                 yield reader.line_num, _object(name, reader.line_num, names, values)
     except csv.Error as error:
         raise unreadable(name, reader.line_num, f"it is not CSV ({error})") from error
+
+
+def csv_lines(name: str, file: Iterable[bytes], header: bytes, first: int = 1) -> Iterator[NumberedRow]:
+    """Yield the rows of CSV as ``csv_rows`` does, each being one line: a line break in a value is refused.
+
+    *header*: the first line of the whole file. *first*: the number of the first line of *file*.
+    """
+    names = _values(name, 1, header)
+    _check_names(name, names)
+    for line, raw in enumerate(file, first):
+        values = _values(name, line, raw)
+        if values and line > 1:
+            yield line, _object(name, line, names, values)
 
 
 def csv_header(name: str, file: BinaryIO) -> list[str]:
@@ -87,6 +99,21 @@ def _utf8_lines(name: str, file: BinaryIO) -> Iterator[str]:
         if _NOT_UTF_8.search(line):
             raise unreadable(name, number, "it is not UTF-8")
         yield line
+
+
+def _values(name: str, line: int, raw: bytes) -> list[str]:
+    try:
+        return next(csv.reader([raw.decode("utf-8-sig" if line == 1 else "utf-8")], strict=True), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        why = (
+            f"it is no row of CSV in one line of UTF-8 ({error}): fanin publish reads values with line breaks"
+        )
+        raise unreadable(name, line, why) from error
+
+
+def _check_names(name: str, names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise unreadable(name, 1, "its header has a name twice")
 
 
 def _object(name: str, line: int, names: list[str], values: list[str]) -> str:

@@ -79,6 +79,18 @@ class Climber:
         healed = sum(self._heal(batch, key, part) for part in _parts(failed)) if failed else 0
         return BitsSet(fresh | healed, page, healed)
 
+    def create(self, batch: Batch, masks: Mapping[int, int]) -> dict[int, BitsSet]:
+        """Store leaves that were not stored, with the items that succeeded, in one request.
+
+        Return the results of those that this call stored; the others are stored by now.
+        """
+        of, shape = batch.key, batch.shape
+        pages = {PageKey(of, 0, number): Page.new(mask, shape.leaf) for number, mask in masks.items()}
+        for number in {number // shape.fanout: number for number in masks}.values():
+            self._prepare(batch, number, failing=False)
+        created = self.store.create_pages(pages, batch.pages_expire_at)
+        return {key.number: BitsSet(masks[key.number], pages[key]) for key in created}
+
     def count(self, batch: Batch, number: int, count: int, outcome: Outcome) -> BitsSet:
         """Count acks in a leaf of an estimated batch."""
         key = PageKey(batch.key, 0, number)

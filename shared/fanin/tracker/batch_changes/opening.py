@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 
 from fanin.errors import KeyReused, StoreUnavailable
 from fanin.tracker.rules.lifecycle import first_check
 from fanin.tracker.rules.model import Batch, BatchKey, State
-from fanin.tracker.rules.options import OpenBatch, options_of
+from fanin.tracker.rules.options import OPTIONS, OpenBatch, options_of
 
 DEFAULTS = OpenBatch()
-OF_AN_ATTEMPT = {"traceparent"}
-"""Options that another attempt under the same key may give otherwise; those of the first one stand."""
 OPEN_ATTEMPTS = 10
 
 
@@ -99,7 +97,7 @@ def differences(stored: Batch, request: OpenBatch) -> list[str]:
     deadline = stored.deadline_at and stored.deadline_at - stored.created_at
     was = options_of(stored) | {"deadline": deadline}
     asked = options_of(request) | {"deadline": request.deadline}
-    asked_anew = [name for name in was if was[name] != asked[name] and name not in OF_AN_ATTEMPT]
+    asked_anew = [name for name in was if was[name] != asked[name] and not OPTIONS[name].is_of_an_attempt]
     names = asked_anew or ["task_token or durable_callback_id"]
     return [name.replace("_", " ") for name in names]
 
@@ -109,7 +107,7 @@ def _fingerprint(request: OpenBatch) -> str:
 
     A later release can add an option, and the hash of a request that does not use it stays the same.
     """
-    compared = [option.name for option in fields(request) if option.name not in OF_AN_ATTEMPT]
+    compared = [option.name for option in OPTIONS.values() if not option.is_of_an_attempt]
     given = {name: getattr(request, name) for name in compared}
     used = {name: value for name, value in given.items() if value != getattr(DEFAULTS, name)}
     listed = ", ".join(f"{name}={value!r}" for name, value in used.items())

@@ -21,6 +21,8 @@ from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import Ack, Batch, BatchKey, Outcome, PageKey, Sample, State, Verdict
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, lowest
+from fanin.tracker.rules.thresholds import ends_by_successes
+from fanin.tracker.store import PAGES_A_WRITE
 
 logger = logging.getLogger("fanin")
 OFFERS_A_REQUEST = 64
@@ -58,7 +60,9 @@ class Recorder:
         """Write the pages of *request*, and note the verdicts in it; a batch that has ended is only read."""
         live = [page for page in request.in_order() if page.batch.is_alive]
         over = [page for page in request.pages.values() if not page.batch.is_alive]
-        written = self._written([self._write_of(page) for page in live])
+        writes = [self._write_of(page) for page in live]
+        written = self._sent(writes)
+        self._conclude(writes, written)
         self.ended.update({page.batch.key: page.batch for page in over})
         stored = self.climber.store.pages([page.key for page in over]) if over else {}
         unwritten = [BitsSet(0, stored.get(page.key, Page())) for page in over]
@@ -77,39 +81,85 @@ class Recorder:
         if is_expired(batch, at):
             return [PageAcked(each, {Verdict.EXPIRED: pages[each].mask.bit_count()}) for each in numbers]
         self._note_end(batch)
-        stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in numbers])
-        seen = {number: stored.get(PageKey(batch.key, 0, number), Page()) for number in numbers}
-        due = numbers if batch.is_alive else []  # a full page climbs, whatever it lacks: see _climb
-        writes = [self._folded_write(batch, number, pages[number], caller, seen[number]) for number in due]
-        writes.sort(key=attrgetter("fails"))
-        bits_of = {number: BitsSet(0, page) for number, page in seen.items()}
-        bits_of |= zip((write.number for write in writes), self._written(writes), strict=True)
+        seen = self._read(batch, numbers)
+        written = self._write_folded(batch, pages, caller, seen) if batch.is_alive else {}
+        unwritten = {
+            number: BitsSet(0, seen.get(number, Page())) for number in numbers if number not in written
+        }
+        bits_of = written | unwritten
         return [self._acked(batch, number, pages[number], bits_of[number]) for number in numbers]
 
-    def _written(self, writes: Sequence[LeafWrite]) -> list[BitsSet]:
-        """Send *writes*, those of successes first, then climb from their pages and find what has ended.
+    def _write_folded(
+        self, batch: Batch, pages: Mapping[int, PageMasks], caller: str, seen: Mapping[int, Page]
+    ) -> dict[int, BitsSet]:
+        """Write folded acks of a live batch over the pages as they were *seen*; return the result of each.
 
-        Writes of successes are sent side by side. Those with failures are sent one after the other, because
-        each is a transaction on the batch's row; whether they end the batch is asked after the last one, and
-        then whether what succeeded on these pages does.
+        A page that lacks none of the bits has a result, too: if it is full, it climbs, as ``_climb`` says.
+        """
+        new = {
+            number: masks.success
+            for number, masks in pages.items()
+            if masks.success and not masks.failed and number not in seen
+        }
+        written = self._created(batch, new)
+        seen = {**seen, **self._read(batch, [number for number in new if number not in written])}
+        empty = Page()
+        writes = [
+            self._folded_write(batch, number, masks, caller, seen.get(number, empty))
+            for number, masks in sorted(pages.items())
+        ]
+        remaining = sorted((each for each in writes if each.number not in written), key=attrgetter("fails"))
+        written |= zip((write.number for write in remaining), self._sent(remaining), strict=True)
+        self._conclude(writes, [written[write.number] for write in writes])
+        return written
+
+    def _read(self, batch: Batch, numbers: Sequence[int]) -> dict[int, Page]:
+        """Return those of the leaves that are stored."""
+        if not numbers:
+            return {}
+        of = batch.key
+        stored = self.climber.store.pages([PageKey(of, 0, each) for each in numbers])
+        return {key.number: page for key, page in stored.items()}
+
+    def _created(self, batch: Batch, masks: Mapping[int, int]) -> dict[int, BitsSet]:
+        """Store leaves that were not stored, many in a request; return the results of those stored."""
+        numbers = list(masks)
+        some = [numbers[at : at + PAGES_A_WRITE] for at in range(0, len(numbers), PAGES_A_WRITE)]
+        create = self.climber.create
+        found = self.each(lambda part: create(batch, {number: masks[number] for number in part}), some)
+        return {number: bits for part in found for number, bits in part.items()}
+
+    def _sent(self, writes: Sequence[LeafWrite]) -> list[BitsSet]:
+        """Send *writes*, those of successes first.
+
+        These are sent side by side. Those with failures are sent one after the other, because each is a
+        transaction on the batch's row.
         """
         written: list[BitsSet] = []
         for fails, some in groupby(writes, key=attrgetter("fails")):
             each = each_in_turn if fails else self.each
             written += each(lambda write: write.send(), list(some))
+        return written
+
+    def _conclude(self, writes: Sequence[LeafWrite], written: Sequence[BitsSet]) -> None:
+        """Climb from the pages that were written, and find what has ended.
+
+        Whether failures end a batch is asked after the last write, and then whether what succeeded on these
+        pages does.
+        """
         for batch in self.each(self._climb, _siblings(writes, written)):
             self._note_end(batch)
         for batch in {write.batch.key: write.batch for write in writes if write.fails}.values():
             if batch.key not in self.ended:
                 self._note_end(self.climber.end_by_failures(batch))
         self._end_by_successes(writes, written)
-        return written
 
     def _end_by_successes(self, writes: Sequence[LeafWrite], written: Sequence[BitsSet]) -> None:
         """End the exact batches of which enough items have succeeded on the pages that were written."""
         counted: dict[BatchKey, tuple[LeafWrite, dict[int, int]]] = {}
         for write, bits in zip(writes, written, strict=True):
-            if write.batch.mode is Mode.EXACT and write.batch.key not in self.ended:
+            may_end = write.batch.mode is Mode.EXACT and ends_by_successes(write.batch)
+            if may_end and write.batch.key not in self.ended:
                 _, pages = counted.get(write.batch.key, (write, {}))
                 pages[write.number] = max(bits.succeeded, pages.get(write.number, 0))
                 counted[write.batch.key] = write, pages
@@ -123,7 +173,8 @@ class Recorder:
         A crash may have come between that write and its climb.
         """
         write, _ = siblings[0]
-        pages = {PageKey(write.batch.key, 0, write.number): page for write, page in siblings}
+        key = write.batch.key
+        pages = {PageKey(key, 0, write.number): page for write, page in siblings}
         return self.climber.climb(write.batch, pages, write.caller)
 
     def _note_end(self, batch: Batch | None) -> None:
@@ -236,8 +287,9 @@ def _siblings(writes: Sequence[LeafWrite], written: Sequence[BitsSet]) -> list[l
     """Return the full pages with their writes, those of one parent and caller together."""
     found: dict[tuple[BatchKey, int, str], list[tuple[LeafWrite, Page]]] = {}
     for write, bits in zip(writes, written, strict=True):
-        if bits.page.is_full(write.batch.shape.leaf):
-            parent = write.number // write.batch.shape.fanout
+        shape = write.batch.shape
+        if bits.page.is_full(shape.leaf):
+            parent = write.number // shape.fanout
             found.setdefault((write.batch.key, parent, write.caller), []).append((write, bits.page))
     return list(found.values())
 

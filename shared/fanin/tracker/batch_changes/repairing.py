@@ -179,8 +179,7 @@ class Repairs(Reader):
         ranges = unfinished(self.store, origin) if request.items is ReopenItems.UNFINISHED else None
         count = origin.failed if ranges is None else count_of(ranges)
         check_origin(origin, count, request.items)
-        if origin.results:
-            self.result_store()
+        self.results_of(origin)
         new = BatchKey(tenant, str(self.new_id()))
         size = (count, self.page_bits)
         origin = self._with_parent_to_heal(origin, request, over)
@@ -212,7 +211,7 @@ class Repairs(Reader):
 
     def _is_ready(self, batch: Batch) -> bool:
         """Whether an ended batch can be deleted now; without a bucket, its results would stay."""
-        has_bucket = self.results is not None or not batch.results
+        has_bucket = self.results is not None or batch.results_until is None
         return has_bucket and is_settled(batch) and not self._waits(batch)
 
     def _waits(self, batch: Batch) -> bool:
@@ -224,7 +223,7 @@ class Repairs(Reader):
 
         So does the sweep, at the check that the row has then. Raises StoreUnavailable while results are left.
         """
-        kept = self.result_store() if batch.results else None
+        kept = self.results_of(batch)
         if batch.failed or batch.healed:
             self.store.block_samples(batch.key, range(SAMPLES), batch.pages_expire_at)
         stored = self.store.delete(batch, self.now()) or batch

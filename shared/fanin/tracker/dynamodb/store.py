@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.aws.dynamodb.reading import put_many, read_many
+from fanin.aws.dynamodb.reading import insert_many, put_many, read_many
 from fanin.aws.dynamodb.rows import Item, text
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
@@ -171,6 +172,11 @@ class DynamoStore:
     def prepare(self, key: PageKey, failing: bool, expires_at: datetime) -> None:
         request = requests.prepare(self.tables.pages, key, failing, expires_at)
         self._written(self.client.update_item, request)
+
+    def create_pages(self, pages: Mapping[PageKey, Page], expires_at: datetime) -> Collection[PageKey]:
+        table = self.tables.pages
+        statements = [requests.create_page(table, key, page, expires_at) for key, page in pages.items()]
+        return set(compress(pages, insert_many(self.client, statements, self.pause)))
 
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         request = requests.add_bits(self.tables.pages, key, masks, expires_at)

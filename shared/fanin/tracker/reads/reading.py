@@ -26,7 +26,7 @@ from fanin.tracker.rules.acking import is_expired
 from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
 from fanin.tracker.rules.model import Batch, BatchKey, Manifest, PageKey, Progress, Sample, Slice, State
-from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.options import Mode, ShownOptions
 from fanin.tracker.store import Listing, ResultStore, TrackerStore
 
 CACHED_BATCHES = 10_000
@@ -140,7 +140,12 @@ class Reader:
 
     def manifest(self, batch: Batch) -> Manifest | None:
         """Return the manifest of an ended batch's results, which this call fixes; None if it keeps none."""
-        return self.result_store().freeze(batch.key) if batch.results else None
+        kept = self.results_of(batch)
+        return None if kept is None else kept.freeze(batch.key)
+
+    def results_of(self, batch: ShownOptions) -> ResultStore | None:
+        """Return the store of its results; None if it keeps none. Raises InvalidRequest without a store."""
+        return self.result_store() if batch.results else None
 
     def result_store(self) -> ResultStore:
         """Return the store of results. Raises InvalidRequest if there is none."""

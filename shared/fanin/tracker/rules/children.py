@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from fanin.tracker.rules.model import ALL_DONE, ENOUGH, Ack, Batch, Outcome
-from fanin.tracker.rules.options import ParentFailsOn
+from fanin.tracker.rules.options import ParentFailsOn, ShownOptions
 
 CHILDREN_MAX = 100
 """Live children of an item, as many failed ones, and as many done ones: their ids are in one row."""
@@ -60,16 +60,16 @@ def replaced_by(batch: Batch, instead_of: str | None) -> list[str]:
     return [batch_id for batch_id in (batch.origin_batch_id, instead_of) if batch_id is not None]
 
 
-def fails_item(policy: ParentFailsOn, result: str) -> bool:
+def fails_item(child: ShownOptions, result: str) -> bool:
     """Whether a child that has ended with *result* fails the item of its parent."""
-    if policy is ParentFailsOn.ANY:
+    if child.parent_fails_on is ParentFailsOn.ANY:
         return result not in ("succeeded", ENOUGH)
-    return policy is ParentFailsOn.FAILED and result not in (*ALL_DONE, ENOUGH)
+    return child.parent_fails_on is ParentFailsOn.FAILED and result not in (*ALL_DONE, ENOUGH)
 
 
 def has_failed(child: Batch) -> bool:
     """Whether a child batch has ended in a way that fails the item of its parent."""
-    return child.result is not None and fails_item(child.parent_fails_on, child.result)
+    return child.result is not None and fails_item(child, child.result)
 
 
 def parent_ack(batch: Batch, children: Children, result: str | None) -> Ack:

@@ -3,20 +3,20 @@
 Each field of the three classes below is an option: its name, type and default, its kind, which checks it, and
 its texts. What is derived from the table: ``OPTIONS``, the checks of ``OpenBatch``, the attributes of a row
 (``dynamodb/items.py``), the bodies and answers of the API, the JSON of the client, the options of
-``fanin open`` and ``fanin publish``, and the fields of ``fanin status``. Not derived: ``OpenOptions`` of the
-client, for types.
+``fanin open`` and ``fanin publish``, the fields of ``fanin status``, and those that the ending event
+has. Not derived: ``OpenOptions`` of the client, for types.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from fanin.arguments import Seconds, shown, timedelta_of
+from fanin.arguments import Seconds, duration, shown, timedelta_of
 from fanin.errors import InvalidRequest
 from fanin.item_ids import UUID_FORM
 from fanin.names import RESUMED_CALLBACK, RESUMED_TASK, camel
@@ -100,6 +100,19 @@ class Retention:
                 f"the three retentions may add up to {LIFETIME_MAX.days} days", field="retention"
             )
 
+    @classmethod
+    def of_texts(cls, texts: Iterable[str]) -> Retention:
+        """Return the retention that *texts*, such as ``open=9d``, ask for. Raises InvalidRequest."""
+        given: dict[str, timedelta] = {}
+        for text in texts:
+            stage, sign, value = text.partition("=")
+            if not sign:
+                raise InvalidRequest(f"{text!r} has no '=': write --retention STATE=TIME")
+            if stage not in cls.__slots__:
+                raise InvalidRequest(f"--retention takes {', '.join(cls.__slots__)}, not {stage}")
+            given[stage] = duration(value)
+        return cls(**given)
+
 
 class Threshold(StrEnum):
     """What is reported of a live batch: STUCK for ``stuck_after``, the others for ``notify_at``."""
@@ -172,6 +185,8 @@ def option(
     is_kept: bool = False,
     is_of_its_items: bool = False,
     is_published: bool = True,
+    is_of_an_attempt: bool = False,
+    in_event: str = "",
     **more: Any,
 ) -> Any:
     """Return the field of an option.
@@ -179,11 +194,13 @@ def option(
     *about*: its text in the description of the API. *cli*: its form in the command, ``--name METAVAR``, and
     its help. *argument*: of the client, if it is not the name of the field. *title*: in ``fanin status``.
     *is_kept*: after a delete; it holds no text of a user. *is_of_its_items*: of their number, so that a
-    batch that reopens some of them does not take it over. *is_published*: a publication takes it. *factory*,
-    and *more*: as in ``dataclasses.field``.
+    batch that reopens some of them does not take it over. *is_published*: a publication takes it.
+    *is_of_an_attempt*: a repeated open may give another one; the first stands. *in_event*: its text in the
+    schema of the ending event, which has it if it is given. *factory*, *more*: as in ``dataclasses.field``.
     """
     metadata = {"kind": kind, "about": about, "cli": cli, "argument": argument, "title": title}
     metadata |= {"is_kept": is_kept, "is_of_its_items": is_of_its_items, "is_published": is_published}
+    metadata |= {"is_of_an_attempt": is_of_an_attempt, "in_event": in_event}
     start = {"default": default} if factory is None else {"default_factory": factory}
     return field(metadata=metadata, **start, **more)
 
@@ -233,6 +250,7 @@ class ShownOptions:
         Whole(least=1),
         "The number of succeeded items that ends the batch with the result `enough`, open or closed.",
         cli=("--min-succeeded N", "End it with success at N succeeded items."),
+        in_event="The succeeded items that were to end it; absent if it named no number.",
         is_kept=True,
         is_of_its_items=True,
     )
@@ -241,6 +259,7 @@ class ShownOptions:
         "The percentage of succeeded items that ends the batch with `enough`, judged once it is closed.",
         cli=("--min-succeeded-percent N", "End it with success at N % succeeded items."),
         title="Min succeeded %",
+        in_event="The percentage of them that was to end it; absent if it named none.",
         is_kept=True,
         is_of_its_items=True,
     )
@@ -326,6 +345,9 @@ class ShownOptions:
             most=55,
         ),
         "The W3C `traceparent` of the span that opens the batch, which its ending event has, too.",
+        cli=("--traceparent TEXT", "The W3C traceparent that its ending event gets."),
+        is_of_an_attempt=True,
+        in_event="The W3C traceparent of the span that opened it; absent if it was opened in none.",
     )
 
 
@@ -475,6 +497,8 @@ class Option:
     is_kept: bool = False
     is_of_its_items: bool = False
     is_published: bool = False
+    is_of_an_attempt: bool = False
+    in_event: str = ""
 
     @classmethod
     def of(cls, fact: Field[Any]) -> Option:
@@ -498,6 +522,8 @@ OPTIONS: Mapping[str, Option] = {fact.name: Option.of(fact) for fact in fields(O
 """All options by their names."""
 PUBLISHED = tuple(name for name, each in OPTIONS.items() if each.is_published)
 """Those of a batch whose items are the rows of a file or an object; the publication has labels of its own."""
+IN_EVENT = tuple(each for each in OPTIONS.values() if each.in_event)
+"""Those that the ending event of a batch has, where they are given."""
 
 
 SHOWN = tuple(OPTIONS[fact.name] for fact in fields(ShownOptions))

@@ -70,6 +70,13 @@ class Page:
     failed: int = 0
     failing: bool = False
 
+    @classmethod
+    def new(cls, mask: int, capacity: int) -> Page:
+        """Return a page on which *mask* has succeeded and no other item is acked; a full one is compacted."""
+        count = mask.bit_count()
+        full = count >= capacity
+        return cls(0 if full else mask, count, compacted=full)
+
     def is_full(self, capacity: int) -> bool:
         """Whether every item is acked: *capacity* items, or fewer if close has marked the last page.
 

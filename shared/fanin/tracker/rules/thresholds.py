@@ -94,6 +94,11 @@ def passed(batch: Batch, acked: int, threshold: Threshold) -> bool:
     return acked * 100 >= batch.total * PERCENT[threshold]
 
 
+def ends_by_successes(batch: Batch) -> bool:
+    """Whether so many successes end the batch, of however many items."""
+    return batch.min_succeeded is not None or batch.min_succeeded_percent is not None
+
+
 def may_be_enough(batch: Batch, succeeded: int) -> bool:
     """Whether *succeeded* items may end a batch that may have grown, or been closed, since it was read."""
     by_count = batch.min_succeeded is not None and succeeded >= batch.min_succeeded

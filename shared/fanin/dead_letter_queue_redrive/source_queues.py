@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from fanin.aws.calls import send
 from fanin.aws.messaging.queue_urls import dead_letter_queue_arns
-from fanin.dead_letter_redrive.dead_letter_messages import DeadLetterMessage
+from fanin.dead_letter_queue_redrive.dead_letter_messages import DeadLetterMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

@@ -13,9 +13,9 @@ from moto.sqs.models import sqs_backends
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable
 from fanin.client.transports.direct import DirectTransport
-from fanin.dead_letter_redrive import redrive
-from fanin.dead_letter_redrive.dead_letter_messages import LeaveReason
-from fanin.dead_letter_redrive.redrive import Redrive, RedriveRequest
+from fanin.dead_letter_queue_redrive import redrive
+from fanin.dead_letter_queue_redrive.dead_letter_messages import LeaveReason
+from fanin.dead_letter_queue_redrive.redrive import Redrive, RedriveRequest
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.contract import moto_clients

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.client.items import Items
 from fanin.client.transports.transport import Transport
-from fanin.dead_letter_redrive.dead_letter_messages import (
+from fanin.dead_letter_queue_redrive.dead_letter_messages import (
     DeadLetterMessage,
     LeaveReason,
     Standing,
     reason_to_leave,
     windows,
 )
-from fanin.dead_letter_redrive.source_queues import Sources
+from fanin.dead_letter_queue_redrive.source_queues import Sources
 from fanin.errors import Conflict, FaninError, InvalidRequest, NotFound
 from fanin.publishing.packing import batches
 from fanin.tracker import State
