@@ -26,7 +26,7 @@ from pipeline.shared_by_jobs.output import NotOurs
 from pipeline.table_frames import frames
 from pipeline.table_frames.rows import facts_of
 from pipeline.without_spark.engines import LOCAL, SPARK
-from tests.pipeline.exporting import TAKEN_AT, rows_of, write_tables
+from tests.pipeline.exporting import TAKEN_AT, put_rows, rows_of, write_tables
 
 UNKNOWN = "279c2b71-e1f5-4990-bd17-501cbba536f4"
 ITEMS = 992
@@ -249,14 +249,14 @@ def test_only_what_reconcile_saved_is_loaded(spark, tmp_path, written):
 
 @pytest.fixture
 def job(world, monkeypatch):
-    """Runs the job over new exports, in the session of the tests."""
+    """Runs the job over live tables, or over new exports, in the session of the tests."""
     monkeypatch.setattr(session, "spark_session", lambda name, cores: nullcontext(world.spark))
 
-    def run(batch_id: str, *more: str) -> None:
+    def run(batch_id: str, *live: str) -> None:
         batches, found = world.export()
-        places = ["--manifest", world.source, "--out", str(world.folder / "out")]
-        exports = ["--batches-export", batches, "--pages-export", found]
-        reconcile.main(["--batch", batch_id, "--engine", world.engine, *places, *exports, *more])
+        places = ["--manifest", world.source, "--out", str(world.folder / "out"), "--failed"]
+        read = live or ["--batches-export", batches, "--pages-export", found]
+        reconcile.main(["--batch", batch_id, "--engine", world.engine, "--cores", "1", *places, *read])
 
     return run
 
@@ -270,6 +270,23 @@ def test_the_job_says_what_it_found_and_does_not_write_over_it(world, job, capsy
     assert "of 992 rows 0 outstanding, 0 failed" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="name another --out"):
         job(batch_id)
+
+
+def test_live_tables_name_the_same_items_by_a_scan_and_by_the_keys_of_a_tenant(world, job, tables, capsys):
+    batch_id, (items,) = world.batch(ITEMS)
+    world.api.ack(all_but(items, WITHHELD | FAILED))
+    world.api.fail(items[index] for index in FAILED)
+    put_rows(tables, rows_of(world.store))
+    live = ["--batches-table", tables.batches, "--pages-table", tables.pages]
+    live += ["--region", tables.region, "--tables-endpoint-url", tables.endpoint]
+
+    for by in ([], ["--tenant", "tenant"]):
+        job(batch_id, *live, *by)
+        shutil.rmtree(world.folder / "out")
+
+    assert capsys.readouterr().out.count("of 992 rows 9 outstanding, 2 failed") == 2
+    with pytest.raises(SystemExit, match="has 0 rows"):
+        job(batch_id, *live, "--tenant", "another")
 
 
 @pytest.mark.parametrize("named", [[], ["--batches-table", "B"], ["--pages-export", "/x"]])
