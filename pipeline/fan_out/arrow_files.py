@@ -213,7 +213,7 @@ def load(path: str) -> StoredManifest:
     label = label_of(stored.decode(), path)
     if label.messages:
         return StoredManifest(label, [Part(0, label.total)], [])
-    groups = _in_order(found, NUMBERS)
+    groups = in_order(found, NUMBERS)
     parts = counted([group for _, group in groups])
     if parts is None:
         raise NotByArrow(f"{path}: another program wrote its files again")
@@ -226,12 +226,12 @@ def with_rows(manifest: StoredManifest) -> StoredManifest:
     if path is None:
         return manifest
     files = [file.path for file in listed([path])] if is_committed(path) else []
-    groups = _in_order(pieces.footers(files, ["position"]), ["position"])
+    groups = in_order(pieces.footers(files, ["position"]), ["position"])
     check_total(manifest.label, sum(piece.rows for piece, _ in groups))
     return replace(manifest, pieces=[piece for piece, _ in groups])
 
 
-def _in_order(found: Sequence[Footer], names: Sequence[str]) -> list[tuple[Piece, RowGroup]]:
+def in_order(found: Sequence[Footer], names: Sequence[str]) -> list[tuple[Piece, RowGroup]]:
     """Return the pieces with any rows, and their statistics, by the least values of the columns *names*."""
     groups = [
         (piece, group)

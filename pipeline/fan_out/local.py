@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,22 @@ from pipeline.fan_out.by_arrow import ByArrow
 from pipeline.fan_out.json_texts import NoJson
 from pipeline.fan_out.parts import Part
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
-from pipeline.fan_out.send import PROGRESS_SECONDS, Queue, Tally, counted_facts, rows_together, send_part
+from pipeline.fan_out.send import (
+    PROGRESS_SECONDS,
+    Only,
+    Queue,
+    Tally,
+    counted_facts,
+    rows_together,
+    send_part,
+)
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, moving
 from pipeline.without_spark import output
 from pipeline.without_spark.listing import ON_THIS_MACHINE, NotListed, listed
 from pipeline.without_spark.processes import Clock, Processes
+
+T = TypeVar("T")
 
 REFUSALS = (NotByArrow, NoJson, NotListed)
 """What the engine raises for what only Spark takes."""
@@ -58,6 +68,11 @@ class Sending:
     tally: Tally
     rate: float | None
     chunk: int | None
+    only: Only = iter
+
+    def send(self, rows: Iterator[Message]) -> None:
+        """Send the rows of one task that *only* keeps."""
+        send_part(rows, self.queue, self.tally, self.rate, self.only, pack_of(self.chunk))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,30 +115,51 @@ class LocalEngine:
     ) -> dict[str, int]:
         """Send the messages to *queue*; return the counts of FannedOut."""
         tasks = list(_send_tasks(arrow_files.load(request.manifest), items.head, request.neighbours))
-        processes = self._processes(len(tasks), [request.manifest])
-        tally = Tally(processes.count(), processes.count(), processes.count())
-        share = request.rate / processes.number if request.rate else None
-        started, progress = time.monotonic(), moving(report, "sent")
-
-        def facts() -> dict[str, Any]:
-            return counted_facts(tally, numbered.total, started)
-
-        clock = Clock(PROGRESS_SECONDS, lambda: progress("progress", facts()))
-        for _ in processes.run(_send_task, tasks, Sending(queue, tally, share, request.chunk), clock):
-            pass
-        report("sent", facts())
-        return tally.facts()
+        processes = processes_of(self.cores, len(tasks), [request.manifest])
+        sending = sending_of(processes, queue, request.rate, request.chunk)
+        return run_sending(processes, _send_task, tasks, sending, numbered.total, report)
 
     def _run(self, work: Callable[[Any, None], Any], tasks: Sequence[Any], paths: Sequence[str]) -> list[Any]:
         """Return what *work* returns for each of *tasks*, which read or write *paths*."""
         size = sum(piece.size for task in tasks for piece in task.share)
-        processes = self._processes(min(len(tasks), ceil(size / self.size)), paths)
+        processes = processes_of(self.cores, min(len(tasks), ceil(size / self.size)), paths)
         found = list(processes.run(_numbered, list(enumerate(tasks)), work, Clock(WATCH_SECONDS, _nothing)))
         return [answer for _, answer in sorted(found, key=itemgetter(0))]
 
-    def _processes(self, wanted: int, paths: Sequence[str]) -> Processes:
-        are_here = all("://" not in path or path.startswith(ON_THIS_MACHINE) for path in paths)
-        return Processes(max(1, min(self.cores, wanted)), may_fork=are_here)
+
+def processes_of(cores: int, wanted: int, paths: Sequence[str]) -> Processes:
+    """Return *wanted* processes, at most *cores*, for tasks that read or write *paths*."""
+    are_here = all("://" not in path or path.startswith(ON_THIS_MACHINE) for path in paths)
+    return Processes(max(1, min(cores, wanted)), may_fork=are_here)
+
+
+def sending_of(
+    processes: Processes, queue: Queue, rate: float | None, chunk: int | None, only: Only = iter
+) -> Sending:
+    """Return what *processes* share that send to *queue*, at *rate* messages a second together."""
+    tally = Tally(processes.count(), processes.count(), processes.count())
+    return Sending(queue, tally, rate / processes.number if rate else None, chunk, only)
+
+
+def run_sending(
+    processes: Processes,
+    work: Callable[[T, Sending], None],
+    tasks: Sequence[T],
+    sending: Sending,
+    total: int,
+    report: Report,
+) -> dict[str, int]:
+    """Run *work*, which sends the rows of a task; return the counts. *total*: the items of all tasks."""
+    started, progress = time.monotonic(), moving(report, "sent")
+
+    def facts() -> dict[str, Any]:
+        return counted_facts(sending.tally, total, started)
+
+    clock = Clock(PROGRESS_SECONDS, lambda: progress("progress", facts()))
+    for _ in processes.run(work, tasks, sending, clock):
+        pass
+    report("sent", facts())
+    return sending.tally.facts()
 
 
 def _numbered(task: tuple[int, Any], work: Any) -> tuple[int, Any]:
@@ -145,7 +181,7 @@ def _send_tasks(stored: StoredManifest, head: str, chunk: int) -> Iterator[SendT
 
 
 def _send_task(task: SendTask, sending: Sending) -> None:
-    send_part(_rows(task), sending.queue, sending.tally, sending.rate, iter, pack_of(sending.chunk))
+    sending.send(_rows(task))
 
 
 def _rows(task: SendTask) -> Iterator[Message]:

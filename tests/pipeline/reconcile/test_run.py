@@ -18,7 +18,7 @@ from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
-from pipeline.reconcile import local
+from pipeline.reconcile import local, local_redrive
 from pipeline.reconcile import run as reconciling
 from pipeline.reconcile.run import CannotReconcile, ReconcileRequest
 from pipeline.shared_by_jobs import datasets, session
@@ -82,7 +82,9 @@ class World:
 
     def reconciled(self, batch_id: str, **more) -> tuple[reconciling.Label, dict]:
         """The label of what was saved, and its rows by their positions."""
-        label, rows = reconciling.load(self.spark, self.reconcile(batch_id, **more))
+        path = self.reconcile(batch_id, **more)
+        label, rows = reconciling.load(self.spark, path)
+        assert local_redrive.load(path).label == label
         return label, {row.position: row for row in rows.collect()}
 
 
