@@ -144,7 +144,7 @@ def test_two_attempts_of_a_task_at_once_write_each_item_once(tables, tmp_path):
 
 
 class Ignored:
-    """A count that is not read."""
+    """A count without a reader."""
 
     value = 0
 

@@ -3,7 +3,8 @@
 The emulator starts the process of a function by ``subprocess.Popen``; ``Forking.popen`` replaces it. Each
 pair of code and layers has one fork server. Where a forked process would differ from a new interpreter, a new
 interpreter is started: if the function has another value of an environment variable that the loaded
-libraries or the interpreter read at their start, or if a library started a thread.
+libraries or the interpreter read at their start, or if a library started a thread. What it gains and costs is
+measured in docs/performance/local_run.md.
 """
 
 from __future__ import annotations

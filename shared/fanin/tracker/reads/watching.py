@@ -89,6 +89,6 @@ def pause_after(batch: Batch, progress: Progress, at: datetime, chance: float) -
     age = (at - batch.created_at).total_seconds()
     pause = age / PART_OF_AGE
     if batch.state is State.CLOSED and progress.estimate:
-        left = age * (batch.total - progress.estimate) / progress.estimate
-        pause = min(pause, max(left / PART_OF_TIME_LEFT, age / PART_NEAR_THE_END))
+        remaining = age * (batch.total - progress.estimate) / progress.estimate
+        pause = min(pause, max(remaining / PART_OF_TIME_LEFT, age / PART_NEAR_THE_END))
     return round(min(max(pause, PAUSE_MIN), PAUSE_MAX) * (1 + JITTER * chance), 1)
