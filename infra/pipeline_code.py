@@ -14,7 +14,7 @@ from fanin_cdk.packaging.paths import PACKAGE
 from infra.paths import PIPELINE
 
 # These rooms import libraries that Spark does not have.
-PACKAGE_LEFT_OUT = frozenset({"api", "archive", "cli", "conformance", "local", "report", "testing"})
+PACKAGE_LEFT_OUT = frozenset({"api", "change_archive", "cli", "history_report", "local", "testing"})
 
 # The earliest time stamp that the zip format has.
 BEGINNING = (1980, 1, 1, 0, 0, 0)
