@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+COMPILED := .venv/.compiled
 export PYTHONPATH := shared:.
 export UV_HTTP_TIMEOUT := 300
 # Some images forbid Python to keep what it compiled: then each of the processes that a test starts compiles anew.
@@ -58,7 +59,7 @@ $(SPARKS_VENV)/.installed: $(INSTALLED)
 	@$(BIN)/uv pip install --quiet --python $(SPARKS_VENV)/bin/python --no-deps --editable .
 	@touch $@
 
-setup: $(INSTALLED) ## install everything into .venv, once
+setup: $(INSTALLED) $(COMPILED) ## install everything into .venv, once
 
 $(INSTALLED): requirements-dev.txt pyproject.toml
 	@sh .ci/prerequisites $(PYTHON)
@@ -67,6 +68,11 @@ $(INSTALLED): requirements-dev.txt pyproject.toml
 	@$(BIN)/python -m pip install --quiet uv==0.13.8
 	@$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements-dev.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+# Optional: where nothing compiles, it says so, and NumPy does the same.
+$(COMPILED): $(INSTALLED) pipeline/compiled_fold/kernel.c pipeline/compiled_fold/building.py
+	@$(BIN)/python -m pipeline.compiled_fold.building
 	@touch $@
 
 lint: setup ## ruff: the rules and the form

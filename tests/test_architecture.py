@@ -134,7 +134,7 @@ DOORS: dict[str, set[str]] = {
         *("fanin.s3_publications.allowing", "fanin.s3_publications.parsing"),
     },
     # The project's own stack, the first user of the constructs.
-    "infra": {"fanin.names", "fanin_cdk"},
+    "infra": {"fanin.names", "fanin_cdk", "pipeline.compiled_fold"},
     # The pipeline: entry -> jobs -> a room for each job -> snapshot, local -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
     "pipeline": {"pipeline.jobs", "pipeline.shared_by_jobs"},
@@ -165,6 +165,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.bulk_ack": {
         *LEAVES,
         "pipeline.without_spark",
+        "pipeline.compiled_fold",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
         "fanin.cost",
@@ -202,6 +203,7 @@ DOORS: dict[str, set[str]] = {
     },
     "pipeline.table_frames": {*LEAVES, "pipeline.shared_by_jobs", "fanin.tracker", "fanin.aws"},
     "pipeline.without_spark": {*LEAVES, "pipeline.shared_by_jobs"},
+    "pipeline.compiled_fold": {"pipeline.shared_by_jobs"},
     "pipeline.shared_by_jobs": {*LEAVES, "fanin.tracker"},
     # The demo, a user's app: no other room imports it.
     "examples.catalog": {

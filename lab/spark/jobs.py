@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +33,6 @@ from pipeline.shared_by_jobs.session import spark_session
 @contextmanager
 def session(cores: int) -> Iterator[SparkSession]:
     """Yield a session of *cores* on this machine."""
-    os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")  # noqa: S106 - none
     with spark_session("benchmark", cores=str(cores)) as spark:
         yield spark
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +25,6 @@ from pipeline.table_frames.tables import Tables
 
 def main() -> None:
     job, folder, *own = sys.argv[1:]
-    os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")  # noqa: S106 - none
     {"bulk_ack": _bulk_ack, "fan_out": _fan_out}[job](Path(folder), own)
     print(cpu_seconds())
 

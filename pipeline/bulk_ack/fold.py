@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
 from pipeline.bulk_ack import logs
-from pipeline.bulk_ack.item_columns import ItemColumns, text_of
-from pipeline.bulk_ack.item_ids import Located, Refusal
+from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, texts_of
+from pipeline.bulk_ack.item_ids import Located, Prefix, Refusal
 from pipeline.bulk_ack.logs import Portion
 from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
+from pipeline.compiled_fold.groups import KnownGroups, known_groups
 from pipeline.shared_by_jobs import bitmaps
 
 REASONS = 128
@@ -54,14 +55,42 @@ class Folder:
 
     registry: Registry
     tenant: str
+    compiled: KnownGroups | None = field(default_factory=known_groups)
     _acks: int = 0
     _known: dict[str, Batch | None] = field(default_factory=dict)
     _folds: dict[str, _BatchFold] = field(default_factory=dict)
 
     def take(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
         """Fold the real acks of *portion*, a part of *file*; yield rejected rows, and reasons of failures."""
+        for some in self._declined(portion):
+            yield from self._judged(some, file)
+
+    def _declined(self, portion: Portion) -> Iterator[Portion]:
+        """Fold successes by the kernel, if it is there; yield portions of the other rows, and the lines."""
+        items, outcome, reason = portion.items, portion.outcome, portion.reason
+        if self.compiled is None or not isinstance(items, ItemIds) or not pa.types.is_string(items.ids.type):
+            yield portion
+            return
+        succeeded, _ = _outcomes(outcome)
+        for rows in self.compiled.fold(items.ids, None if succeeded.all() else ~succeeded):
+            ids, *columns = (column.take(pa.array(rows)) for column in (items.ids, outcome, reason))
+            yield Portion(ItemIds(ids), *columns)
+        if portion.lines:
+            yield Portion(ItemIds(items.ids[:0]), outcome[:0], reason[:0], portion.lines)
+
+    def _add_groups(self, compiled: KnownGroups, found: Iterable[Prefix]) -> None:
+        """Let the kernel fold later rows of the groups *found*, unless their batches count acks."""
+        for each in found:
+            if each.group and each.batch_id and self._mode(each.batch_id) is not Mode.ESTIMATED:
+                fold = self._fold(each.batch_id).succeeded
+                compiled.add(each.text, each.group.start, each.group.upto, fold)
+
+    def _judged(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
+        """Fold the rows that the tracker's rules accept; yield the others, and reasons of failures."""
         succeeded, failed = _outcomes(portion.outcome)
         located = self._located(portion.items, succeeded | failed)
+        if self.compiled and isinstance(portion.items, ItemIds):
+            self._add_groups(self.compiled, located.groups)
         has_failures = failed.any()
         for number, rows in _by_batch(located):
             batch_id = located.batches[number]
@@ -84,7 +113,8 @@ class Folder:
                 for at in range(0, numbers.size, BLOCKS_A_BATCH):
                     some = slice(at, at + BLOCKS_A_BATCH)
                     yield _blocks(batch_id, numbers[some], rows[some], name)
-        yield _batch(acks=pa.array([self._acks], pa.int64()))
+        acks = self._acks + (self.compiled.acks if self.compiled else 0)
+        yield _batch(acks=pa.array([acks], pa.int64()))
 
     def _located(self, items: ItemColumns, known: Flags) -> Located:
         """Locate the items; also refuse rows without a *known* outcome, and of estimated batches."""
@@ -165,7 +195,7 @@ def _add(fold: bitmaps.Fold, located: Located, rows: Rows | slice) -> int:
 def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) -> Iterator[pa.RecordBatch]:
     """Yield the reasons of some of the failures that have one that the API would accept."""
     explained = failed[portion.reason.is_valid().to_numpy(False)[failed]][: REASONS - fold.reasons]
-    given = [(portion.items.item_id(row), text_of(portion.reason[row])) for row in explained.tolist()]
+    given = zip(portion.items.first_ids(explained), texts_of(portion.reason, explained), strict=True)
     kept = [(item, reason) for item, reason in given if reason is not None and is_reason(reason)]
     fold.reasons += len(kept)
     if kept:
@@ -176,20 +206,16 @@ def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) ->
 def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows that set no bit, and the lines that are not rows, unchanged, each with its refusal."""
     rows = np.flatnonzero(refusal)
-    facts = [
-        (
-            portion.items.text(row),
-            text_of(portion.outcome[row]),
-            text_of(portion.reason[row]),
-            Refusal(why).label,
-        )
-        for row, why in zip(rows.tolist(), refusal[rows].tolist(), strict=True)
-    ]
+    if not rows.size and not portion.lines:
+        return
+    named = portion.items.texts(rows), texts_of(portion.outcome, rows), texts_of(portion.reason, rows)
+    labels = [Refusal(why).label for why in refusal[rows].tolist()]
+    facts = [*zip(*named, labels, strict=True)]
     facts += [(line, None, None, Refusal.UNREADABLE.label) for line in portion.lines]
-    names = ("item_id", "outcome", "reason", "refusal")
-    if facts:
-        found = [{"file": file, **dict(zip(names, fact, strict=True))} for fact in facts]
-        yield _batch(rejected=pa.array(found, FOLDED.field("rejected").type))
+    columns = [pa.array([file] * len(facts)), *map(pa.array, zip(*facts, strict=True))]
+    kind = FOLDED.field("rejected").type
+    columns = [column.cast(child.type) for column, child in zip(columns, kind, strict=True)]
+    yield _batch(rejected=pa.StructArray.from_arrays(columns, fields=list(kind)))
 
 
 def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name: str) -> pa.RecordBatch:

@@ -22,6 +22,7 @@ from pipeline.bulk_ack.logs import format_of
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
+from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
@@ -59,7 +60,7 @@ def counts(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tena
 
 def _dealt(spark: SparkSession, logs: Sequence[ListedFile]) -> list[str]:
     """Return the paths for each task as one text: a million paths are then unpickled at once."""
-    return [_BETWEEN.join(paths) for paths in shares(logs, spark.sparkContext.defaultParallelism)]
+    return [_BETWEEN.join(paths) for paths in shares(logs, slots_of(spark).count)]
 
 
 def _numbers(spark: SparkSession, shares: Sequence[str]) -> DataFrame:

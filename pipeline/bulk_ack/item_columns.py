@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from pipeline.bulk_ack import item_ids
 from pipeline.bulk_ack.item_ids import BEYOND, INDEX_DIGITS, Located, Prefix, Salts
 
+Longs: TypeAlias = NDArray[np.int64]
+
 PAIRS_A_ROW = 4
 """Pairs of a batch and a group for each row, up to which the used ones are found by a table of all."""
 
@@ -30,13 +32,13 @@ class ItemIds:
         """Return the item of each row."""
         return item_ids.locate(self.ids, salts_of)
 
-    def text(self, row: int) -> str | None:
-        """Return what *row* has."""
-        return text_of(self.ids[row])
+    def texts(self, rows: Longs) -> list[str | None]:
+        """Return what each of *rows* has."""
+        return texts_of(self.ids, rows)
 
-    def item_id(self, row: int) -> str | None:
-        """Return the item id of a row that is located."""
-        return self.text(row)
+    def first_ids(self, rows: Longs) -> list[str | None]:
+        """Return the item id of each of *rows*, which are located."""
+        return self.texts(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +62,35 @@ class ItemNumbers:
         last = None if self.last is None else integers(self.last)
         return item_ids.located(prefixes, code, integers(self.first), salts_of, last)
 
-    def text(self, row: int) -> str | None:
-        """Return what *row* has, as an item id, or as a range of items in the notation of the API."""
-        named = [text_of(column[row]) for column in (self.batch_id, self.group_id, self.first)]
-        last = [] if self.last is None else [text_of(self.last[row])]
-        if not any([*named, *last]):
-            return None
-        return "-".join([":".join(each or "" for each in named), *(each or "" for each in last)])
+    def texts(self, rows: Longs) -> list[str | None]:
+        """Return what each of *rows* has, as an item id, or a range of items in the notation of the API."""
+        columns = (self.batch_id, self.group_id, self.first, *([] if self.last is None else [self.last]))
+        return [_joined(*values) for values in zip(*(texts_of(each, rows) for each in columns), strict=True)]
 
-    def item_id(self, row: int) -> str | None:
-        """Return the id of the first item of a row that is located."""
-        return ItemNumbers(self.batch_id, self.group_id, self.first).text(row)
+    def first_ids(self, rows: Longs) -> list[str | None]:
+        """Return the id of the first item of each of *rows*, which are located."""
+        return ItemNumbers(self.batch_id, self.group_id, self.first).texts(rows)
 
 
 ItemColumns: TypeAlias = ItemIds | ItemNumbers
 
 
-def text_of(value: pa.Scalar) -> str | None:
-    """Return the text of a text or a number; bytes that are not UTF-8 are replaced."""
-    if isinstance(value, pa.DictionaryScalar):
-        value = value.value
-    if pa.types.is_integer(value.type):
-        value = value.cast(pa.string())
-    raw = value.cast(pa.binary()).as_py()
-    return None if raw is None else raw.decode("utf-8", "replace")
+def texts_of(column: pa.Array, rows: Longs) -> list[str | None]:
+    """Return the texts of these *rows* of texts or numbers; bytes that are not UTF-8 are replaced."""
+    chosen = column.take(pa.array(rows, pa.int64()))
+    if pa.types.is_dictionary(chosen.type):
+        chosen = chosen.dictionary_decode()
+    if pa.types.is_integer(chosen.type):
+        chosen = chosen.cast(pa.string())
+    raw = chosen.cast(pa.binary()).to_pylist()
+    return [None if each is None else each.decode("utf-8", "replace") for each in raw]
+
+
+def _joined(batch_id: str | None, group_id: str | None, *ends: str | None) -> str | None:
+    if not any([batch_id, group_id, *ends]):
+        return None
+    first, *last = (end or "" for end in ends)
+    return "-".join([f"{batch_id or ''}:{group_id or ''}:{first}", *last])
 
 
 def integers(column: pa.Array) -> NDArray[Any]:
@@ -120,7 +127,7 @@ class _Encoded:
         return len(self.texts) + 1
 
     def text(self, code: int) -> str:
-        return text_of(self.texts[code]) or "" if code < len(self.texts) else ""
+        return texts_of(self.texts, np.array([code]))[0] or "" if code < len(self.texts) else ""
 
 
 def _encoded(column: pa.Array) -> _Encoded:

@@ -59,7 +59,7 @@ class Located:
     """One entry per row: its batch, as an index into *batches*, its position in it, and its refusal.
 
     *batch* and the positions are undefined unless *refusal* is GOOD. *last*: where rows are ranges, the
-    positions of their last items.
+    positions of their last items. *groups*: the distinct prefixes that batches issued.
     """
 
     batches: tuple[str, ...]
@@ -67,6 +67,7 @@ class Located:
     position: NDArray[np.int64]
     refusal: NDArray[np.int8]
     last: NDArray[np.int64] | None = None
+    groups: tuple[Prefix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Prefix:
 
     batch_id: str | None = None
     group: GroupId | None = None
+    text: str = ""
 
 
 def locate(ids: pa.Array, salts_of: Salts) -> Located:
@@ -141,7 +143,9 @@ def located(
     refusal = np.array([_judge(prefix, known) for prefix in prefixes], np.int8)
     found = _refusals(refusal[code], upto[code], index, last)
     ends = None if last is None else start[code] + last
-    return Located(batches, np.broadcast_to(batch[code], index.shape), start[code] + index, found, ends)
+    groups = tuple(prefix for prefix, why in zip(prefixes, refusal, strict=True) if why == Refusal.GOOD)
+    code_of_batch = np.broadcast_to(batch[code], index.shape)
+    return Located(batches, code_of_batch, start[code] + index, found, ends, groups)
 
 
 def _refusals(
@@ -164,7 +168,7 @@ def prefix(head: str) -> Prefix:
         item = ItemId.parse(head + "0")
     except InvalidRequest:
         return Prefix()
-    return Prefix(item.batch_id, GroupId.decode(item.group_id))
+    return Prefix(item.batch_id, GroupId.decode(item.group_id), head)
 
 
 def _text(head: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,8 @@ from pipeline.bulk_ack.rows import PAGE_COUNTS
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.shared_by_jobs.progress import Report, every, watching
+from pipeline.shared_by_jobs.progress import Report, context_of, counter, counting, watching
+from pipeline.shared_by_jobs.stages import cached, slots_of
 
 ANY_AGE = "36500d"
 """The greatest age of an arriving file. Spark skips, without a message, one a week older than the newest."""
@@ -41,10 +42,10 @@ class SparkFold:
 
     def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
         """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
-        context = self.page_masks.sparkSession.sparkContext
-        tally = Tally(context.accumulator(0), context.accumulator(0))
-        target = request.target(context.defaultParallelism)
-        with every(PROGRESS_SECONDS, lambda: progress(tally)):
+        spark = self.page_masks.sparkSession
+        tally = Tally(counter(spark), counter(spark))
+        target = request.target(slots_of(spark).count)
+        with counting(spark, PROGRESS_SECONDS, lambda: progress(tally)):
             marked = frames.mark(self.page_masks, target, tally, self.tasks)
             return [row.asDict() for row in frames.by_batch(marked, target).collect()]
 
@@ -68,7 +69,7 @@ class SparkEngine:
 
     def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
         """Fold *logs* and return only the counts, by one query: nothing is kept."""
-        with watching(self.spark.sparkContext, report):
+        with watching(self.spark, report):
             found = frames.counts(self.spark, logs, request.tables, request.tenant).collect()
         sums = {name: sum(row[name] or 0 for row in found) for name in PAGE_COUNTS}
         numbers: Counter[str | None] = Counter()
@@ -81,20 +82,20 @@ class SparkEngine:
         self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
     ) -> Iterator[SparkFold]:
         """Fold *logs*, and keep them while the body runs."""
-        context = self.spark.sparkContext
-        frame = frames.fold(self.spark, logs, request.tables, request.tenant).persist()
-        page_masks = None
-        try:
-            with watching(context, report):
+        slots = slots_of(self.spark)
+        all_folded = frames.fold(self.spark, logs, request.tables, request.tenant)
+        with cached(all_folded) as (frame,), ExitStack() as stack:
+            with watching(self.spark, report):
                 counts = _counts(frame)
-                tasks = run.write_tasks(counts["blocks"], context.defaultParallelism)
-                page_masks = frames.page_masks(frames.blocks(frame), tasks).persist()
+                tasks = slots.paced(run.write_tasks(counts["blocks"], slots.count), request.rate).tasks
+                united = frames.page_masks(frames.blocks(frame), tasks)
+                (page_masks,) = stack.enter_context(cached(united))
                 folded = _totals(counts, page_masks)
             yield SparkFold(frame, page_masks, tasks, folded)
-        finally:
-            frame.unpersist()
-            if page_masks is not None:
-                page_masks.unpersist()
+
+
+class NotByServer(ValueError):
+    """A job asks for what Spark Connect does not have."""
 
 
 def stream(
@@ -109,8 +110,10 @@ def stream(
 
     *seconds*: the time between micro-batches; None takes the files that are there now, and ends.
     *checkpoint*: keeps which files are done, and the name of the run. A micro-batch that is repeated saves
-    its rejected rows at the same path.
+    its rejected rows at the same path. Raises NotByServer over Spark Connect.
     """
+    if context_of(spark) is None:
+        raise NotByServer("--checkpoint takes no Spark Connect, whose server would run the micro-batches")
 
     def ack(listed: DataFrame, epoch: int) -> None:
         query = spark.sparkContext.getLocalProperty(QUERY)

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -22,6 +21,7 @@ from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
 from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, Tracker, Verdict
 from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
 from pipeline.shared_by_jobs import bitmaps
+from pipeline.shared_by_jobs.progress import Count
 from pipeline.table_frames.tables import Tables
 
 PAGES_A_CALL = 100
@@ -32,15 +32,6 @@ Row = dict[str, str | int]
 
 class PagesLeft(RuntimeError):
     """The store refused a page on every attempt. Run the job again; pages already written stay written."""
-
-
-class Count(Protocol):
-    """A number that all tasks add to."""
-
-    @property
-    def value(self) -> int: ...
-
-    def add(self, term: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@
     spark.readStream.format("fanin").options(**tables).load()
     acks.writeStream.format("fanin").options(**tables, checkpointLocation=path).start()
 
-A thin layer over the functions of the jobs. `pipeline.datasource.options` lists the options.
+A thin layer over the functions of the jobs. docs/spark_data_source.md lists the options.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from pipeline.datasource.items import ItemReader
+from pipeline.datasource.items import FilteredItemReader, ItemReader
 from pipeline.datasource.options import Access, Reading, ReadingResults, What, Writing
 from pipeline.datasource.results import ResultReader
 from pipeline.datasource.stream import EventReader
@@ -44,7 +44,9 @@ class FaninSource(DataSource):
     def reader(self, schema: StructType) -> ItemReader | ResultReader:
         if What.of(self.options) is What.RESULTS:
             return ResultReader(ReadingResults.of(self.options))
-        return ItemReader(Reading.of(self.options))
+        request = Reading.of(self.options)
+        # Spark refuses any reader with a method pushFilters while its own setting is off, as by default.
+        return FilteredItemReader(request) if request.push_down else ItemReader(request)
 
     def writer(self, schema: StructType, overwrite: bool) -> AckWriter:
         return AckWriter(Writing.of(self.options, overwrite))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +18,17 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from fanin.tracker import Batch, BatchKey, Group, Mode, TrackerStore
 from fanin.tracker.rules.model import PageKey, State
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page
-from pipeline.datasource.options import Items, Reading
+from pipeline.datasource.filters import STATES, Wanted
+from pipeline.datasource.options import Reading
 from pipeline.shared_by_jobs import bitmaps, schemas
 from pipeline.shared_by_jobs.bitmaps import Longs, Masks
 from pipeline.table_frames.branches import LEAVES_A_READ, Branch, branches_of
 
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
+
 GROUPS_A_READ = 100
-STATES = pa.array(["outstanding", "succeeded", "failed"])
+_STATES = pa.array(STATES)
 
 
 class NoSuchItems(ValueError):
@@ -35,11 +42,15 @@ class BranchPartition(InputPartition):
     branch: Branch
 
 
-@dataclass(frozen=True)
+@dataclass
 class ItemReader(DataSourceReader):
     """Reads a batch with one task per parent of leaves, about a million items each."""
 
     request: Reading
+    wanted: Wanted = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.wanted = Wanted(self.request.items.states)
 
     @property
     def key(self) -> BatchKey:
@@ -50,7 +61,13 @@ class ItemReader(DataSourceReader):
         batch = readable_batch(self.request.access.tables.store, self.key)
         if batch.mode is not Mode.EXACT:
             raise NoSuchItems(f"batch {self.key.batch_id} is estimated: it counts acks and keeps no items")
-        return [BranchPartition(branch) for branch in branches_of(batch)]
+        width = batch.shape.width(1)
+        found = ((branch, branch.number * width) for branch in branches_of(batch))
+        return [
+            BranchPartition(branch)
+            for branch, start in found
+            if self.wanted.overlaps(start, start + width - 1)
+        ]
 
     def read(self, partition: BranchPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         """Yield ITEMS of one branch; every page is read consistently, each at a different time."""
@@ -61,13 +78,17 @@ class ItemReader(DataSourceReader):
             found, states = self._items_in(store, branch, leaves[at : at + LEAVES_A_READ])
             if found.size:
                 ids = item_ids(self.request.batch_id, groups_of(store, self.key, found), found)
-                yield pa.RecordBatch.from_arrays([pa.array(found), ids, STATES.take(states)], schema=schema)
+                yield pa.RecordBatch.from_arrays([pa.array(found), ids, _STATES.take(states)], schema=schema)
 
     def _worth(self, store: TrackerStore, branch: Branch) -> list[int]:
         """Return the leaves that may hold a wanted item."""
-        if self.request.items is Items.ALL:
-            return list(branch.leaves)
-        return branch.open_leaves(store, self.key, failures=self.request.items is Items.FAILED)
+        size, wanted = branch.shape.leaf, self.wanted
+        kinds = [failures for failures in (False, True) if STATES[2 * failures] in wanted.states]
+        if "succeeded" in wanted.states:
+            leaves: Iterable[int] = branch.leaves
+        else:
+            leaves = {leaf for kind in kinds for leaf in branch.open_leaves(store, self.key, failures=kind)}
+        return sorted(leaf for leaf in leaves if wanted.overlaps(leaf * size, (leaf + 1) * size - 1))
 
     def _items_in(self, store: TrackerStore, branch: Branch, leaves: Sequence[int]) -> tuple[Longs, pa.Array]:
         """Return the positions of the wanted items, ascending, and the index in STATES of each."""
@@ -77,11 +98,26 @@ class ItemReader(DataSourceReader):
         acked = bitmaps.as_rows(_acked(stored.get(key, Page())) for key in keys)
         failed = bitmaps.as_rows(bitmaps.from_mask(stored.get(key, Page()).failed) for key in keys)
         existing = bitmaps.item_masks(pages, size, branch.total)
-        wanted = {Items.OUTSTANDING: existing & ~acked, Items.FAILED: existing & failed, Items.ALL: existing}
-        found = bitmaps.positions(pages, wanted[self.request.items], size)
+        masks = dict(zip(STATES, (~acked, acked & ~failed, acked & failed), strict=True))
+        chosen = reduce(or_, (masks[state] for state in self.wanted.states))
+        found = bitmaps.positions(pages, existing & chosen, size)
+        found = found[(found >= self.wanted.first) & (found <= self.wanted.last)]
         rows = np.searchsorted(pages, found // size)
         states = np.where(_bit(failed, rows, found % size), 2, _bit(acked, rows, found % size))
         return found, pa.array(states)
+
+
+class FilteredItemReader(ItemReader):
+    """Reads the items that pass the filters of a query, and no pages without such items."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Take the filters that `Wanted` knows; yield the others, which Spark evaluates."""
+        for pushed in filters:
+            narrowed = self.wanted.narrowed(pushed)
+            if narrowed is None:
+                yield pushed
+            else:
+                self.wanted = narrowed
 
 
 def readable_batch(store: TrackerStore, key: BatchKey) -> Batch:

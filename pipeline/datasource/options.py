@@ -8,6 +8,7 @@
 | `batchId` | reading: the batch |
 | `what` | reading: `items` (the default), or `results` of an ended batch |
 | `items` | reading items: `outstanding` (the default), `failed` or `all` |
+| `pushDownPredicate` | reading items: `true` if filters on the position and the state limit what is read |
 | `resultsBucket` | reading results: the bucket, the stack's output `ResultsBucket` |
 | `resultsEndpointUrl` | of the bucket; default: the executors' environment |
 | `refused` | writing: `fail` (the default) if an id is not the tenant's, or `skip` |
@@ -24,11 +25,13 @@ from typing import TypeVar
 
 from fanin.tracker import checked_batch_id
 from pipeline.bulk_ack.write import Target
+from pipeline.datasource.filters import STATES
 from pipeline.table_frames.tables import Tables
 
 ACCESS = ("tenant", "batchesTable", "pagesTable", "region", "endpointUrl")
 SPARKS = ("path", "checkpointLocation", "queryName")
 """Options that Spark itself adds."""
+PUSH_DOWN = "pushDownPredicate"
 
 
 E = TypeVar("E", bound=StrEnum)
@@ -50,12 +53,24 @@ class What(StrEnum):
         return _one_of(cls, "what", options.get("what", cls.ITEMS))
 
 
+class Flag(StrEnum):
+    """A value that is on or off."""
+
+    TRUE = "true"
+    FALSE = "false"
+
+
 class Items(StrEnum):
     """The items of a batch that are read."""
 
     OUTSTANDING = "outstanding"
     FAILED = "failed"
     ALL = "all"
+
+    @property
+    def states(self) -> frozenset[str]:
+        """Return the states of these items."""
+        return frozenset(STATES if self is Items.ALL else (self,))
 
 
 class Refused(StrEnum):
@@ -90,18 +105,20 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The batch to read, and which of its items."""
+    """The batch to read, and which of its items. *push_down*: fewer of them by the filters of the query."""
 
     access: Access
     batch_id: str
     items: Items
+    push_down: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Reading:
         """Parse *options*. Raises WrongOption, and InvalidRequest for a malformed ``batchId``."""
-        access = Access.of(options, ("batchId", "what", "items"))
+        access = Access.of(options, ("batchId", "what", "items", PUSH_DOWN))
         items = _one_of(Items, "items", options.get("items", Items.OUTSTANDING))
-        return cls(access, _batch_id(options), items)
+        push_down = _one_of(Flag, PUSH_DOWN, options.get(PUSH_DOWN, Flag.FALSE).lower())
+        return cls(access, _batch_id(options), items, push_down is Flag.TRUE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,11 @@ from pipeline.fan_out.parts import (
 )
 from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.files import suffix, whole
-from pipeline.shared_by_jobs.footers import RowGroup
+from pipeline.shared_by_jobs.output import is_committed
 from pipeline.without_spark import pieces
 from pipeline.without_spark.listing import ON_THIS_MACHINE, listed
-from pipeline.without_spark.output import is_committed, writing
-from pipeline.without_spark.pieces import Footer, Piece, Share
+from pipeline.without_spark.output import writing
+from pipeline.without_spark.pieces import Footer, Piece, RowGroup, Share
 
 NUMBERED = pa.schema(
     [

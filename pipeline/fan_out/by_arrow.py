@@ -17,6 +17,7 @@ from pipeline.fan_out.arrow_files import MessageTask, NumberTask, StoredManifest
 from pipeline.fan_out.parts import COLUMNS, AnotherSource, Label, Part, check_label, check_lengths
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
 from pipeline.shared_by_jobs.files import whole
+from pipeline.shared_by_jobs.output import is_committed
 from pipeline.without_spark import output, pieces
 from pipeline.without_spark.pieces import Share
 
@@ -36,7 +37,7 @@ class ByArrow:
 
     def number(self, request: FanOutRequest, run: str) -> Numbered:
         """Return the manifest of *request*; if none is committed, write it with the id *run*."""
-        if not output.is_committed(request.manifest):
+        if not is_committed(request.manifest):
             return self._write(request, run)
         stored = arrow_files.load(request.manifest)
         check_label(request.manifest, stored.label, request.source, request.files and whole(request.files))

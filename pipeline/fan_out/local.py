@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,10 +23,12 @@ from pipeline.fan_out.send import (
     PROGRESS_SECONDS,
     Only,
     Queue,
+    Row,
     Tally,
-    counted_facts,
+    every_row,
+    facts_of,
     rows_together,
-    send_part,
+    send_rows,
 )
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, moving
@@ -39,15 +42,6 @@ REFUSALS = (NotByArrow, NoJson, NotListed)
 """What the engine raises for what only Spark takes."""
 SENT_AT_ONCE = 65_536
 """About so many rows one task sends; a task reads whole row groups, which have as many."""
-
-
-class Message(NamedTuple):
-    """A row to send."""
-
-    position: int
-    item_id: str
-    record: str
-    copy: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +62,11 @@ class Sending:
     tally: Tally
     rate: float | None
     chunk: int | None
-    only: Only = iter
+    only: Only = every_row
 
-    def send(self, rows: Iterator[Message]) -> None:
-        """Send the rows of one task that *only* keeps."""
-        send_part(rows, self.queue, self.tally, self.rate, self.only, pack_of(self.chunk))
+    def send(self, rows: Iterator[Row]) -> Counter[str]:
+        """Send the rows of one task that *only* keeps; return the COUNTS."""
+        return send_rows(rows, self.queue, self.tally, self.rate, self.only, pack_of(self.chunk))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +106,8 @@ class LocalEngine:
 
     def send(
         self, numbered: Numbered, items: Items, request: FanOutRequest, queue: Queue, report: Report
-    ) -> dict[str, int]:
-        """Send the messages to *queue*; return the counts of FannedOut."""
+    ) -> Counter[str]:
+        """Send the messages to *queue*; return the COUNTS of `send`."""
         tasks = list(_send_tasks(arrow_files.load(request.manifest), items.head, request.neighbours))
         processes = processes_of(self.cores, len(tasks), [request.manifest])
         sending = sending_of(processes, queue, request.rate, request.chunk)
@@ -134,7 +128,7 @@ def processes_of(cores: int, wanted: int, paths: Sequence[str]) -> Processes:
 
 
 def sending_of(
-    processes: Processes, queue: Queue, rate: float | None, chunk: int | None, only: Only = iter
+    processes: Processes, queue: Queue, rate: float | None, chunk: int | None, only: Only = every_row
 ) -> Sending:
     """Return what *processes* share that send to *queue*, at *rate* messages a second together."""
     tally = Tally(processes.count(), processes.count(), processes.count())
@@ -143,23 +137,23 @@ def sending_of(
 
 def run_sending(
     processes: Processes,
-    work: Callable[[T, Sending], None],
+    work: Callable[[T, Sending], Counter[str]],
     tasks: Sequence[T],
     sending: Sending,
     total: int,
     report: Report,
-) -> dict[str, int]:
-    """Run *work*, which sends the rows of a task; return the counts. *total*: the items of all tasks."""
+) -> Counter[str]:
+    """Run *work*, which sends the rows of a task; return the COUNTS. *total*: the items of all tasks."""
     started, progress = time.monotonic(), moving(report, "sent")
 
-    def facts() -> dict[str, Any]:
-        return counted_facts(sending.tally, total, started)
+    def tick() -> None:
+        progress("progress", facts_of(sending.tally.facts(), total, started))
 
-    clock = Clock(PROGRESS_SECONDS, lambda: progress("progress", facts()))
-    for _ in processes.run(work, tasks, sending, clock):
-        pass
-    report("sent", facts())
-    return sending.tally.facts()
+    counts: Counter[str] = Counter()
+    for sent in processes.run(work, tasks, sending, Clock(PROGRESS_SECONDS, tick)):
+        counts.update(sent)
+    report("sent", facts_of(counts, total, started))
+    return counts
 
 
 def _numbered(task: tuple[int, Any], work: Any) -> tuple[int, Any]:
@@ -180,12 +174,12 @@ def _send_tasks(stored: StoredManifest, head: str, chunk: int) -> Iterator[SendT
         yield SendTask(stored, head, first, min(first + size, total))
 
 
-def _send_task(task: SendTask, sending: Sending) -> None:
-    sending.send(_rows(task))
+def _send_task(task: SendTask, sending: Sending) -> Counter[str]:
+    return sending.send(_rows(task))
 
 
-def _rows(task: SendTask) -> Iterator[Message]:
+def _rows(task: SendTask) -> Iterator[Row]:
     wanted = np.arange(task.first, task.end)
     for positions, records in arrow_files.rows_at(task.manifest, wanted):
         for position, record in zip(positions.to_pylist(), records.to_pylist(), strict=True):
-            yield Message(position, f"{task.head}{position}", record)
+            yield Row(position, 1, f"{task.head}{position}", record)

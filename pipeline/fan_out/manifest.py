@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -27,8 +28,9 @@ from pipeline.fan_out.parts import (
     place,
     starts,
 )
-from pipeline.shared_by_jobs import footers, schemas
-from pipeline.shared_by_jobs.output import is_committed, refuse_foreign
+from pipeline.shared_by_jobs import schemas
+from pipeline.shared_by_jobs.output import is_committed, refuse_foreign, require_committed
+from pipeline.without_spark import pieces
 
 _WRITING = {
     "compression": "zstd",
@@ -52,16 +54,16 @@ def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
     Raises NotOurs if *path* holds anything else.
     """
     refuse_foreign(dataset.sparkSession, path, COLUMNS)
-    label = Label(run, source)
-    numbered = number_rows(dataset).withColumn("part", F.col("part").alias("part", metadata=label.own))
+    numbered = number_rows(dataset).withMetadata("part", Label(run, source).own)
     numbered.write.mode("overwrite").options(**_WRITING).parquet(path)
+    require_committed(path)
 
 
 def load(spark: SparkSession, path: str) -> Manifest:
     """Return the manifest committed at *path*. Raises NoManifest."""
     rows = spark.read.parquet(path)
     label = label_of(rows.schema.json(), path)
-    if label.messages and is_committed(spark, label.messages):
+    if label.messages and is_committed(label.messages):
         saved = spark.read.parquet(label.messages).where("copy = 1")
         rows = saved.selectExpr("0 AS part", "position AS ord", "record")
     return Manifest(label, rows)
@@ -79,8 +81,8 @@ def count(manifest: Manifest) -> list[Part]:
     If the footers have no statistics, or several parts in a row group, as of another writer, rows are read.
     """
     rows = manifest.rows
-    groups = footers.row_groups(rows.sparkSession, rows.inputFiles(), NUMBERS)
-    found = counted(groups)
+    footers = pieces.footers([unquote(uri) for uri in rows.inputFiles()], NUMBERS)
+    found = counted([group for footer in footers for group in footer.statistics])
     parts = _count_rows(rows) if found is None else found
     check_total(manifest.label, sum(part.rows for part in parts))
     return parts

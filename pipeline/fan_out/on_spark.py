@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,11 +18,12 @@ from pipeline.fan_out.by_arrow import ByArrow
 from pipeline.fan_out.json_texts import NoJson
 from pipeline.fan_out.parts import COLUMNS, Part, check_label
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
-from pipeline.fan_out.send import Queue, send_all, task_count
+from pipeline.fan_out.send import Queue, paced, send_all
 from pipeline.shared_by_jobs import datasets, output
 from pipeline.shared_by_jobs.check import has_cluster
 from pipeline.shared_by_jobs.files import whole
 from pipeline.shared_by_jobs.progress import Report, watching
+from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.without_spark.listing import NotListed
 
 _WRITTEN = "name string, part int, rows long, size long, widest long"
@@ -38,7 +40,7 @@ class SparkEngine:
     @property
     def slots(self) -> int:
         """Return how many tasks run at once."""
-        return self.spark.sparkContext.defaultParallelism
+        return slots_of(self.spark).count
 
     @property
     def by_arrow(self) -> ByArrow:
@@ -48,7 +50,7 @@ class SparkEngine:
     def number(self, request: FanOutRequest, run: str) -> Numbered:
         """Return the manifest of *request*; if none is committed, write it with the id *run*."""
         path = request.manifest
-        if not output.is_committed(self.spark, path):
+        if not output.is_committed(path):
             output.refuse_foreign(self.spark, path, COLUMNS)
             try:
                 _check_places(request)
@@ -71,7 +73,7 @@ class SparkEngine:
 
     def save(self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report) -> Saved:
         """Write the messages to ``request.files``, replacing those of an earlier batch."""
-        with watching(self.spark.sparkContext, report):
+        with watching(self.spark, report):
             try:
                 _check_places(request)
                 return self.by_arrow.save(numbered, items, request)
@@ -82,12 +84,13 @@ class SparkEngine:
 
     def send(
         self, numbered: Numbered, items: Items, request: FanOutRequest, queue: Queue, report: Report
-    ) -> dict[str, int]:
-        """Send the messages to *queue*; return the counts of FannedOut."""
+    ) -> Counter[str]:
+        """Send the messages to *queue*; return the COUNTS of `send`."""
         total, pack = numbered.total, pack_of(request.chunk)
+        spread = paced(self.spark, total, request.rate)
         copies = self._copies(numbered, items, request)
-        frame = messages.as_messages(copies, task_count(total, self.slots), request.neighbours)
-        return send_all(frame, total, queue, request.rate, report, pack=pack)
+        frame = messages.as_messages(copies, spread.tasks, request.neighbours)
+        return send_all(frame, total, queue, spread.rate, report, pack=pack)
 
     def _save(self, numbered: Numbered, items: Items, request: FanOutRequest) -> Saved:
         frame = self._copies(numbered, items, request)

@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from fanin.cost.estimate import ENVELOPE_BYTES
 from fanin.publishing.packing import BATCH_BYTES
-from pipeline.shared_by_jobs.footers import RowGroup
+from pipeline.without_spark.pieces import RowGroup
 
 NUMBERS = ("part", "ord")
 COLUMNS = (*NUMBERS, "record")

@@ -145,8 +145,8 @@ class Engine(Protocol):
 
     def send(
         self, numbered: Numbered, items: Items, request: FanOutRequest, queue: Queue, report: Report
-    ) -> dict[str, int]:
-        """Send the messages to *queue*; return the counts of FannedOut."""
+    ) -> Mapping[str, int]:
+        """Send the messages to *queue*; return the COUNTS of `send`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,8 @@ def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Repor
     items = Items(closed.batch_id, closed.group_id or "")
     if request.queue is None:
         return _save(engine, numbered, items, request, report)
-    return FannedOut(closed.batch_id, **engine.send(numbered, items, request, request.queue, report))
+    counts = engine.send(numbered, items, request, request.queue, report)
+    return FannedOut(closed.batch_id, counts["sent"], counts["copies"], counts["retried"])
 
 
 def _save(

@@ -1,27 +1,34 @@
-"""Sends a frame of messages to SQS from the executors: ten per SendMessageBatch, at a rate, with progress."""
+"""Sends rows of messages to SQS: ten per SendMessageBatch, at a rate, with progress.
+
+A frame of them is sent from the executors.
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
 
 from fanin.aws.forking import cache_per_process
 from fanin.pacing import ATTEMPTS, Pace, waits
 from fanin.publishing.message_groups import message_group
-from fanin.publishing.packing import Pack, Row, batches, singly
+from fanin.publishing.packing import Pack, batches, singly
 from fanin.publishing.sending import send
 from fanin.tracker.rules.page import PAGE_BITS_MAX
-from pipeline.shared_by_jobs.progress import Report, every, moving
+from pipeline.shared_by_jobs.progress import Count, Report, counter, counting, moving
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
-    from pyspark import SparkContext
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pipeline.shared_by_jobs.stages import Paced
 
 PAGE_ITEMS = PAGE_BITS_MAX
 """Messages are sent page by page, because neighbours are acked in one write. This affects speed only."""
@@ -29,8 +36,26 @@ ITEMS_A_TASK = 2048
 MOST_TASKS = 10_000
 PROGRESS_SECONDS = 1.0
 
-Only = Callable[[Iterator[Row]], Iterator[Row]]
-"""Filters the rows of a task right before they are sent."""
+COUNTS = ("sent", "copies", "retried", "acked")
+"""The counts of a task: items sent, second copies, entries sent again after a failure, and rows left out."""
+
+
+class Row(NamedTuple):
+    """A row of `messages.as_messages`."""
+
+    position: int
+    copy: int
+    item_id: str
+    record: str
+
+
+Only = Callable[[Iterator[Row], Counter[str]], Iterator[Row]]
+"""Filters the rows of a task right before they are sent, and counts those that it leaves out as ``acked``."""
+
+
+def every_row(rows: Iterator[Row], _counts: Counter[str]) -> Iterator[Row]:
+    """Return *rows*: the Only that leaves none out."""
+    return rows
 
 
 class BatchIsOver(ValueError):
@@ -54,34 +79,27 @@ class Queue:
             message_group(self.group)
 
 
-class Counter(Protocol):
-    """A number that tasks add to."""
-
-    @property
-    def value(self) -> int: ...
-    def add(self, term: int, /) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts of all tasks: items sent, second copies, entries sent again after a failure."""
+    """What all tasks sent so far, to show progress; a task that is run again counts again."""
 
-    sent: Counter
-    copies: Counter
-    retried: Counter
+    sent: Count
+    copies: Count
+    retried: Count
 
     @classmethod
-    def of(cls, context: SparkContext) -> Tally:
-        return cls(context.accumulator(0), context.accumulator(0), context.accumulator(0))
+    def of(cls, spark: SparkSession) -> Tally:
+        return cls(counter(spark), counter(spark), counter(spark))
+
+    def add(self, counts: Mapping[str, int]) -> None:
+        """Add the counts of a request."""
+        self.sent.add(counts["sent"])
+        self.copies.add(counts["copies"])
+        self.retried.add(counts["retried"])
 
     def facts(self) -> dict[str, int]:
         """Return the counts as the facts of an event."""
         return {"sent": self.sent.value, "copies": self.copies.value, "retried": self.retried.value}
-
-
-def counted_facts(tally: Tally, total: int, started: float) -> dict[str, Any]:
-    """Return the facts of the events ``progress`` and ``sent``."""
-    return {"items": total, "seconds": round(time.monotonic() - started, 3), **tally.facts()}
 
 
 def rows_together(chunk: int) -> int:
@@ -94,32 +112,44 @@ def task_count(items: int, slots: int) -> int:
     return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))
 
 
+def paced(spark: SparkSession, items: int, rate: float | None) -> Paced:
+    """Return the tasks that send *items*, at *rate* messages a second all together."""
+    # With Spark, which takes a second to import.
+    from pipeline.shared_by_jobs.stages import slots_of  # noqa: PLC0415
+
+    slots = slots_of(spark)
+    return slots.paced(task_count(items, slots.count), rate)
+
+
 def send_all(
     messages: DataFrame,
     total: int,
     queue: Queue,
     rate: float | None,
     report: Report,
-    only: Only = iter,
+    only: Only = every_row,
     pack: Pack = singly,
-) -> dict[str, int]:
-    """Send every row of `messages.as_messages` that *only* keeps, as *pack* packs them; return the counts.
+) -> Counter[str]:
+    """Send every row of `messages.as_messages` that *only* keeps, as *pack* packs them; return the COUNTS.
 
-    *total*: the items of the frame. *rate*: messages a second, all executors together.
+    *total*: the items of the frame. *rate*: messages a second of one task.
     """
-    context = messages.sparkSession.sparkContext
-    tally = Tally.of(context)
-    started = time.monotonic()
-
-    def facts() -> dict[str, Any]:
-        return counted_facts(tally, total, started)
+    spark, started = messages.sparkSession, time.monotonic()
+    tally = Tally.of(spark)
 
     progress = moving(report, "sent")
-    with every(PROGRESS_SECONDS, lambda: progress("progress", facts())):
-        slots = context.defaultParallelism
-        send_frame(messages, queue, tally, rate / slots if rate else None, only, pack)
-    report("sent", facts())
-    return tally.facts()
+    with counting(
+        spark, PROGRESS_SECONDS, lambda: progress("progress", facts_of(tally.facts(), total, started))
+    ):
+        counts = send_frame(messages, queue, tally, rate, only, pack)
+    report("sent", facts_of(counts, total, started))
+    return counts
+
+
+def facts_of(counts: Mapping[str, int], total: int, started: float) -> dict[str, Any]:
+    """Return the facts of the events ``progress`` and ``sent``."""
+    sent = {name: counts[name] for name in ("sent", "copies", "retried")}
+    return {"items": total, "seconds": round(time.monotonic() - started, 3), **sent}
 
 
 def send_frame(
@@ -127,28 +157,43 @@ def send_frame(
     queue: Queue,
     tally: Tally,
     rate: float | None = None,
-    only: Only = iter,
+    only: Only = every_row,
     pack: Pack = singly,
-) -> None:
-    """Send every row that *only* keeps, at least once each.
+) -> Counter[str]:
+    """Send every row that *only* keeps, at least once each; return the COUNTS of the tasks that succeeded.
 
     *rate*: messages a second of one task.
     """
-    messages.foreachPartition(partial(send_part, queue=queue, tally=tally, rate=rate, only=only, pack=pack))
+    task = partial(_send_part, queue=queue, tally=tally, rate=rate, only=only, pack=pack)
+    counted = messages.mapInArrow(task, ", ".join(f"{name} long" for name in COUNTS)).collect()
+    return Counter({name: sum(row[name] for row in counted) for name in COUNTS})
 
 
-def send_part(
+def _send_part(
+    found: Iterator[pa.RecordBatch], queue: Queue, tally: Tally, rate: float | None, only: Only, pack: Pack
+) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_pylist([send_rows(_rows(found), queue, tally, rate, only, pack)])
+
+
+def send_rows(
     rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only, pack: Pack
-) -> None:
-    """Send every row of one task that *only* keeps, at least once each."""
-    pace = Pace(rate, time.monotonic())
-    for batch in batches(pack(only(rows))):
+) -> Counter[str]:
+    """Send every row of one task that *only* keeps, at least once each; return the COUNTS."""
+    pace, counts = Pace(rate, time.monotonic()), Counter(dict.fromkeys(COUNTS, 0))
+    for batch in batches(pack(only(rows, counts))):
         repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep, queue.group)
-        tally.sent.add(sum(message.items for message in batch if message.copy == 1))
-        tally.copies.add(sum(message.items for message in batch if message.copy > 1))
-        tally.retried.add(repeats)
+        copies = sum(message.items for message in batch if message.copy > 1)
+        sent = {"sent": sum(m.items for m in batch) - copies, "copies": copies, "retried": repeats}
+        counts.update(sent)
+        tally.add(sent)
         pace = pace.after(len(batch))
         time.sleep(pace.pause(time.monotonic()))
+    return counts
+
+
+def _rows(found: Iterator[pa.RecordBatch]) -> Iterator[Row]:
+    for batch in found:
+        yield from map(Row, *(batch.column(name).to_pylist() for name in Row._fields))
 
 
 @cache_per_process

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +18,7 @@ from pipeline.history.change_frames.archive import Archive, Days
 from pipeline.history.change_frames.reading import changes
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.progress import Report, watching
+from pipeline.shared_by_jobs.stages import cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def build(spark: SparkSession, sources: Sources, out: str, report: Report = _no_
     started = time.monotonic()
     archive, tables = Archive(sources.archive), Tables(spark, out.rstrip("/"), report)
     archive.check()
-    with watching(spark.sparkContext, report):
+    with watching(spark, report):
         _of_batches(tables, archive, sources)
         _of_groups(tables, lambda kind: changes(spark, archive, kind, sources.days))
     ((batches, items),) = tables["batches"].agg(F.count("*"), F.sum("acked")).collect()
@@ -83,7 +83,7 @@ def build(spark: SparkSession, sources: Sources, out: str, report: Report = _no_
 
 def _of_batches(tables: Tables, archive: Archive, sources: Sources) -> None:
     frames = [changes(tables.spark, archive, kind, sources.days) for kind in ("pages", "batches")]
-    with _cached(*frames) as (pages, rows):
+    with cached(*frames) as (pages, rows):
         (span,) = tables.keep("archive", _span(pages, rows, archive.root)).collect()
         _of_lifecycle(tables, pages, rows, F.lit(span.until or datetime.now(UTC)))
         _of_latency(tables, rows, _log(tables, sources.ack_log), sources.manifests)
@@ -115,7 +115,7 @@ def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame, manifests: Mapp
 
 
 def _of_groups(tables: Tables, read: Callable[[str], DataFrame]) -> None:
-    with _cached(read("bundles"), read("tasks"), read("jobs")) as (bundles, tasks, jobs):
+    with cached(read("bundles"), read("tasks"), read("jobs")) as (bundles, tasks, jobs):
         of_bundles = tables.keep("bundles", grouping.bundles(bundles))
         of_tasks = tables.keep("tasks", grouping.tasks(tasks, of_bundles))
         of_jobs = tables.keep("jobs", grouping.jobs(jobs))
@@ -149,14 +149,3 @@ def _span(pages: DataFrame, rows: DataFrame, root: str) -> DataFrame:
     """Return (path, since, until): the archive, and the times of its first and its last change."""
     ends = pages.select("at").unionByName(rows.select("at")).agg(F.min("at"), F.max("at"))
     return ends.toDF("since", "until").select(F.lit(root).alias("path"), "since", "until")
-
-
-@contextmanager
-def _cached(*frames: DataFrame) -> Iterator[tuple[DataFrame, ...]]:
-    """Yield *frames*, cached while the body runs."""
-    kept = tuple(frame.persist() for frame in frames)
-    try:
-        yield kept
-    finally:
-        for frame in kept:
-            frame.unpersist()

@@ -21,12 +21,12 @@ from pipeline.reconcile.rules import ReconcileRequest
 from pipeline.shared_by_jobs.arguments import cores_of, job_parser
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.files import ListedFile
+from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.table_frames import options as shared
 from pipeline.without_spark import engines
 from pipeline.without_spark.arrow import without_pandas
 from pipeline.without_spark.listing import NotListed, listed
-from pipeline.without_spark.output import is_committed
 
 SENTENCES = {
     **engines.CHOSEN,

@@ -17,13 +17,13 @@ from pipeline.reconcile import local_redrive
 from pipeline.reconcile.resending import RedriveRequest
 from pipeline.shared_by_jobs.arguments import chunk_size, cores_of, job_parser, positive
 from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.table_frames import options as shared
 from pipeline.table_frames.tables import Tables
 from pipeline.without_spark import engines
 from pipeline.without_spark.arrow import without_pandas
 from pipeline.without_spark.listing import listed
-from pipeline.without_spark.output import is_committed
 
 SENTENCES = {
     **engines.CHOSEN,

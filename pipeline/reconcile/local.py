@@ -30,7 +30,7 @@ from pipeline.reconcile.rules import (
 )
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.bitmaps import Longs
-from pipeline.shared_by_jobs.output import check_uncommitted
+from pipeline.shared_by_jobs.output import is_committed, refuse_committed
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames import export
 from pipeline.table_frames.branches import Branch, branches_of, read_branch
@@ -143,7 +143,7 @@ def _branch_rows(branch: Branch, reads: _LeafReads) -> list[Facts]:
 def reconcile(found: TableRows, request: ReconcileRequest, report: Report) -> dict[str, int]:
     """Save the outstanding items at ``request.saved``; return the numbers outstanding and failed."""
     started = time.monotonic()
-    check_uncommitted(request.saved, output.is_committed(request.saved))
+    refuse_committed(request.saved)
     output.refuse_foreign(request.saved, SAVED.names)
     refuse_malformed(found.malformed)
     batches = [row for row in found.of("batch") if row["batch_id"] == request.batch_id]
@@ -170,7 +170,7 @@ def reconcile(found: TableRows, request: ReconcileRequest, report: Report) -> di
 
 def manifest_at(path: str) -> StoredManifest:
     """Return the manifest committed at *path*, with its rows. Raises CannotReconcile."""
-    if not output.is_committed(path):
+    if not is_committed(path):
         raise CannotReconcile(f"no manifest is committed at {path}")
     return arrow_files.with_rows(arrow_files.load(path))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -13,14 +14,16 @@ import pyarrow.compute as pc
 
 from fanin.cost import estimate as cost
 from pipeline.fan_out.arrow_files import in_order
-from pipeline.fan_out.local import Message, Sending, processes_of, run_sending, sending_of
+from pipeline.fan_out.local import Sending, processes_of, run_sending, sending_of
 from pipeline.fan_out.parts import SPARKS_SCHEMA
+from pipeline.fan_out.send import Row, every_row
 from pipeline.reconcile.local import SAVED
-from pipeline.reconcile.resending import Fresh, RedriveRequest, counts_of, live_batch
+from pipeline.reconcile.resending import Fresh, RedriveRequest, live_batch, reported
 from pipeline.reconcile.rules import LABEL, CannotReconcile, Label
+from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
-from pipeline.without_spark import output, pieces
+from pipeline.without_spark import pieces
 from pipeline.without_spark.listing import listed
 from pipeline.without_spark.pieces import Footer, Share
 
@@ -48,7 +51,7 @@ class _SendTask:
 
 def load(path: str) -> SavedRows:
     """Return what reconcile committed to *path*. Raises CannotReconcile if nothing is there."""
-    if not output.is_committed(path):
+    if not is_committed(path):
         raise CannotReconcile(f"nothing that reconcile saved is at {path}")
     found = pieces.footers([file.path for file in listed([path])], ["position"])
     about = _metadata(found)
@@ -78,18 +81,16 @@ def redrive(tables: Tables, request: RedriveRequest, report: Report, cores: int)
     batch = live_batch(tables, saved.label, report)
     shares = pieces.shares(saved.pieces, cores)
     processes = processes_of(cores, len(shares), [request.saved])
-    acked, sent = processes.count(), []
+    sent: Counter[str] = Counter()
     for failed in request.passes:
         total = saved.count(failed)
         if not total:
             continue
-        only = Fresh(tables, batch.key, saved.label.page_bits, failed, acked) if request.fresh else iter
+        only = Fresh(tables, batch.key, saved.label.page_bits, failed) if request.fresh else every_row
         sending = sending_of(processes, request.queue, request.rate, request.chunk, only)
         tasks = [_SendTask(share, failed) for share in shares]
-        sent.append(run_sending(processes, _send, tasks, sending, total, report))
-    counts = counts_of(sent, acked.value)
-    report("redriven", counts)
-    return counts
+        sent.update(run_sending(processes, _send, tasks, sending, total, report))
+    return reported(sent, report)
 
 
 def preview(request: RedriveRequest) -> cost.Estimate:
@@ -100,12 +101,12 @@ def preview(request: RedriveRequest) -> cost.Estimate:
     return cost.estimate(sum(map(saved.count, request.passes)), size, request.chunk or 1)
 
 
-def _send(task: _SendTask, sending: Sending) -> None:
-    sending.send(_messages(task))
+def _send(task: _SendTask, sending: Sending) -> Counter[str]:
+    return sending.send(_messages(task))
 
 
-def _messages(task: _SendTask) -> Iterator[Message]:
+def _messages(task: _SendTask) -> Iterator[Row]:
     for rows in rows_of(task.share, task.failed):
         columns = (rows.column(name).to_pylist() for name in ("position", "item_id", "record"))
         for position, item_id, record in zip(*columns, strict=True):
-            yield Message(position, item_id, record)
+            yield Row(position, 1, item_id, record)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pyspark.sql import DataFrame, SparkSession
 
 from fanin.cost import estimate as cost
 from fanin.publishing.packing import pack_of
 from pipeline.fan_out import messages, send
-from pipeline.fan_out.send import send_all, task_count
-from pipeline.reconcile.resending import Fresh, RedriveRequest, counts_of, live_batch
+from pipeline.fan_out.send import send_all
+from pipeline.reconcile.resending import Fresh, RedriveRequest, live_batch, reported
 from pipeline.reconcile.run import load
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
@@ -18,14 +20,11 @@ def redrive(spark: SparkSession, tables: Tables, request: RedriveRequest, report
     """Redrive *request*; return how many were sent, and how many had been acked since. Raises BatchIsOver."""
     label, rows = load(spark, request.saved)
     batch = live_batch(tables, label, report)
-    acked = spark.sparkContext.accumulator(0)
-    sent: list[dict[str, int]] = []
+    sent: Counter[str] = Counter()
     for failed in request.passes:
-        only = Fresh(tables, batch.key, label.page_bits, failed, acked) if request.fresh else iter
-        sent.append(_send(rows.where(rows.failed == failed), request, only, report))
-    counts = counts_of(sent, acked.value)
-    report("redriven", counts)
-    return counts
+        only = Fresh(tables, batch.key, label.page_bits, failed) if request.fresh else send.every_row
+        sent.update(_send(rows.where(rows.failed == failed), request, only, report))
+    return reported(sent, report)
 
 
 def preview(spark: SparkSession, request: RedriveRequest) -> cost.Estimate:
@@ -37,10 +36,10 @@ def preview(spark: SparkSession, request: RedriveRequest) -> cost.Estimate:
     return cost.estimate(total.items, total.bytes, request.chunk or 1)
 
 
-def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Report) -> dict[str, int]:
+def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Report) -> Counter[str]:
     total = rows.count()
     if not total:
-        return {"sent": 0, "retried": 0}
-    slots = rows.sparkSession.sparkContext.defaultParallelism
-    frame = messages.as_messages(messages.with_copies(rows), task_count(total, slots), request.chunk or 1)
-    return send_all(frame, total, request.queue, request.rate, report, only, pack_of(request.chunk))
+        return Counter()
+    paced = send.paced(rows.sparkSession, total, request.rate)
+    frame = messages.as_messages(messages.with_copies(rows), paced.tasks, request.chunk or 1)
+    return send_all(frame, total, request.queue, paced.rate, report, only, pack_of(request.chunk))

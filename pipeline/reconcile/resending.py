@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
-from fanin.publishing.packing import Row
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from pipeline.fan_out import send
-from pipeline.fan_out.send import BatchIsOver, Counter
+from pipeline.fan_out.send import BatchIsOver, Row
 from pipeline.reconcile.rules import Label
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
@@ -48,20 +48,19 @@ class RedriveRequest:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Keeps the rows of a task that are still outstanding (or *failed*), and counts the others."""
+    """Keeps the rows of a task that are still outstanding (or *failed*), and counts the others as acked."""
 
     tables: Tables
     batch: BatchKey
     page_bits: int
     failed: bool
-    acked: Counter
 
-    def __call__(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def __call__(self, rows: Iterator[Row], counts: Counter[str]) -> Iterator[Row]:
         store = self.tables.store
         while some := list(islice(rows, ROWS_A_LOOK)):
             pages = store.pages({self._page(row) for row in some})
             wanted = [row for row in some if self._is_wanted(row, pages.get(self._page(row), Page()))]
-            self.acked.add(len(some) - len(wanted))
+            counts["acked"] += len(some) - len(wanted)
             yield from wanted
 
     def _page(self, row: Row) -> PageKey:
@@ -84,6 +83,8 @@ def live_batch(tables: Tables, label: Label, report: Report) -> Batch:
     return batch
 
 
-def counts_of(sent: list[dict[str, int]], acked: int) -> dict[str, int]:
-    """Return the counts of all passes, and how many items were *acked* since."""
-    return {name: sum(each[name] for each in sent) for name in ("sent", "retried")} | {"acked": acked}
+def reported(sent: Counter[str], report: Report) -> dict[str, int]:
+    """Return the counts of all passes, and report them."""
+    counts = {name: sent[name] for name in ("sent", "retried", "acked")}
+    report("redriven", counts)
+    return counts

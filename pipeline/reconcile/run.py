@@ -30,6 +30,7 @@ from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.output import is_committed, refuse_committed, refuse_foreign
 from pipeline.shared_by_jobs.progress import Report, watching
+from pipeline.shared_by_jobs.stages import cached
 from pipeline.table_frames.frames import TableSnapshot
 from pipeline.table_frames.rows import Facts
 
@@ -74,13 +75,10 @@ def reconcile(
     spark: SparkSession, snapshot: TableSnapshot, request: ReconcileRequest, report: Report
 ) -> dict[str, int]:
     """Save the outstanding items at ``request.saved``; return the numbers outstanding and failed."""
-    refuse_committed(spark, request.saved)
+    refuse_committed(request.saved)
     refuse_foreign(spark, request.saved, [*schemas.OUTSTANDING.names, "record"])
-    kept = snapshot.rows.cache()
-    try:
+    with cached(snapshot.rows) as (kept,):
         return _reconcile(spark, TableSnapshot(snapshot.taken_at, kept), request, report)
-    finally:
-        kept.unpersist()
 
 
 def _reconcile(
@@ -94,8 +92,8 @@ def _reconcile(
     rows = sum(each.rows for each in parts)
     part = part_of(batch, rows, request.group_id)
     label = Label(batch["tenant"], part.batch_id, part.group_id, part.page_bits, taken_at, request.source)
-    with watching(spark.sparkContext, report):
-        leaves = _wanted(spark, snapshot.pages, part, request.failed)
+    wanted_leaves = _wanted(spark, snapshot.pages, part, request.failed)
+    with watching(spark, report), cached(wanted_leaves) as (leaves,):
         save(_outstanding(source, parts, leaves, part), label, request.saved)
     counts = count(load(spark, request.saved)[1])
     seconds = round(time.monotonic() - started, 3)
@@ -111,7 +109,7 @@ def save(rows: DataFrame, label: Label, path: str) -> None:
 
 def load(spark: SparkSession, path: str) -> tuple[Label, DataFrame]:
     """Return what `save` committed to *path*. Raises CannotReconcile if nothing is there."""
-    if not is_committed(spark, path):
+    if not is_committed(path):
         raise CannotReconcile(f"nothing that reconcile saved is at {path}")
     rows = spark.read.parquet(path)
     about = rows.schema["position"].metadata if "position" in rows.columns else {}
@@ -136,15 +134,15 @@ def _batch(snapshot: TableSnapshot, batch_id: str) -> Facts:
 
 
 def _source(spark: SparkSession, path: str) -> manifest.Manifest:
-    if not is_committed(spark, path):
+    if not is_committed(path):
         raise CannotReconcile(f"no manifest is committed at {path}")
     return manifest.load(spark, path)
 
 
 def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> DataFrame:
-    """Return WANTED of the group's leaves, cached."""
+    """Return WANTED of the group's leaves."""
     leaves = spark.range(part.leaves.start, part.leaves.stop).withColumnRenamed("id", "page")
-    return wanted(leaves, pages, part, failed).cache()
+    return wanted(leaves, pages, part, failed)
 
 
 def _outstanding(

@@ -8,6 +8,7 @@ between tasks it is packed, if it has few items. The bits of a page are counted 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -160,6 +161,17 @@ def pages_of(numbers: Longs, blocks: Masks) -> tuple[Longs, Masks]:
     return pages[set_rows], masks[set_rows]
 
 
+class Memory(ctypes.Structure):
+    """Where the bytes of a Fold are, as pipeline/compiled_fold/kernel.c reads and writes it."""
+
+    count: int
+    """Blocks that have a place, with the first, which no number has."""
+    _fields_ = (
+        *(("starts", ctypes.c_void_p), ("blocks", ctypes.c_void_p)),
+        *((name, ctypes.c_int64) for name in ("numbers", "capacity", "count", "page_bits")),
+    )
+
+
 class Fold:
     """Collects positions of one batch in one bit each: an eighth of a byte per item."""
 
@@ -167,12 +179,19 @@ class Fold:
         self._page_bits = page_bits
         self._starts: Longs = np.zeros(1, np.int64)
         """Where the bytes of each block begin; 0 if no position of the block was added."""
-        self._numbers: list[Longs] = []
         self._blocks: Masks = np.zeros((1, BLOCK_BYTES), np.uint8)
         """The blocks in the order of their first positions, after one that no number has."""
-        self._count = 1
         self._in_order = 0
         """Blocks from the first on that are stored one after another."""
+        self.memory = Memory(count=1, page_bits=page_bits)
+        self.reserve(0, 0)
+
+    def reserve(self, number: int, blocks: int = 1) -> None:
+        """Make room for so many *blocks* more, none of a greater *number*."""
+        self._starts = _grown(self._starts, number + 1)
+        self._blocks = _grown(self._blocks, self.memory.count + blocks)
+        self.memory.starts, self.memory.numbers = self._starts.ctypes.data, self._starts.size
+        self.memory.blocks, self.memory.capacity = self._blocks.ctypes.data, len(self._blocks)
 
     def add(self, items: Longs) -> None:
         """Set the bits of the positions *items*, each 0 or more."""
@@ -195,9 +214,8 @@ class Fold:
 
     def blocks(self) -> tuple[Longs, Masks]:
         """Return the numbers of the blocks that hold any item, ascending, and their bytes."""
-        numbers: Longs = np.concatenate([np.zeros(0, np.int64), *self._numbers])
-        order: Any = np.argsort(numbers)
-        return numbers[order], self._blocks[1 : self._count][order]
+        numbers = np.flatnonzero(self._starts)
+        return numbers, self._blocks[self._starts[numbers] // BLOCK_BYTES]
 
     def _bits(self, items: Longs) -> Longs:
         """Return where each item would be if all blocks were stored one after another."""
@@ -236,17 +254,17 @@ class Fold:
 
     def _starts_of(self, block: Longs) -> Longs:
         """Return where the bytes of each of *block* begin, after a block that has none was assigned some."""
-        self._starts = _grown(self._starts, int(block.max()) + 1)
+        if (last := int(block.max())) >= self._starts.size:
+            self.reserve(last, 0)
         starts = self._starts[block]
         if starts.min():
             return starts
-        fresh = np.unique(block[starts == 0])
-        self._starts[fresh] = np.arange(self._count, self._count + fresh.size) * BLOCK_BYTES
-        if self._in_order == self._count - 1 == fresh[0] == fresh[-1] - fresh.size + 1:
+        fresh, count = np.unique(block[starts == 0]), self.memory.count
+        self.reserve(last, fresh.size)
+        self._starts[fresh] = np.arange(count, count + fresh.size) * BLOCK_BYTES
+        if self._in_order == count - 1 == fresh[0] == fresh[-1] - fresh.size + 1:
             self._in_order += fresh.size
-        self._numbers.append(fresh)
-        self._count += fresh.size
-        self._blocks = _grown(self._blocks, self._count)
+        self.memory.count += fresh.size
         return self._starts[block]
 
 

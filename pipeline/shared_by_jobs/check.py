@@ -9,6 +9,8 @@ import subprocess
 from collections.abc import Callable, Mapping
 
 OLDEST_JAVA = 17
+REMOTE = "SPARK_REMOTE"
+"""The variable with a Spark Connect server: ``sc://HOST:PORT``, or the master of one in this process."""
 
 INSTALL = {
     # A release has the first package or not; the second is always its default.
@@ -60,8 +62,13 @@ def java_problem(env: Mapping[str, str], which: Which = shutil.which) -> str | N
 
 
 def has_cluster() -> bool:
-    """Return whether spark-submit started this process, as Glue and EMR do."""
-    return "PYSPARK_GATEWAY_PORT" in os.environ
+    """Return whether a cluster runs the job: of spark-submit (Glue, EMR), Databricks, or Spark Connect."""
+    return is_served() or not {"PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION"}.isdisjoint(os.environ)
+
+
+def is_served() -> bool:
+    """Return whether a Spark Connect server of another process runs the job."""
+    return os.environ.get(REMOTE, "").startswith("sc://")
 
 
 def require_java() -> None:

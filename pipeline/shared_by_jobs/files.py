@@ -12,6 +12,8 @@ from pathlib import PurePosixPath
 import pyarrow.fs
 
 BYTES_A_TASK = 64 << 20
+_LOCAL_SCHEMES = ("file", "dbfs")
+"""Databricks names files of a volume ``dbfs:/Volumes/...``, and mounts them at that path."""
 _HADOOP_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 
 
@@ -61,7 +63,7 @@ def as_spark_names(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
     Unlike `located` it takes Spark's notation: a URI whose characters are not escaped.
     """
     scheme, colon, location = path.partition(":")
-    if not colon or scheme == "file":
+    if not colon or scheme in _LOCAL_SCHEMES:
         return pyarrow.fs.LocalFileSystem(), "/" + location.lstrip("/") if colon else path
     bucket, _, key = location.lstrip("/").partition("/")
     system, root = pyarrow.fs.FileSystem.from_uri(f"{_HADOOP_SCHEMES.get(scheme, scheme)}://{bucket}")

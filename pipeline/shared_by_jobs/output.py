@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pyarrow.fs import FileSelector, FileSystem, FileType
+
+from pipeline.shared_by_jobs.files import as_spark_names, located
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,60 +26,69 @@ class NotOurs(ValueError):
     """The job would delete files that it did not write; the message names them."""
 
 
-def is_committed(spark: SparkSession, path: str) -> bool:
+class NotSeen(ValueError):
+    """Spark finds a path elsewhere than this process, or this process does not find it at all."""
+
+
+def is_committed(path: str) -> bool:
     """Return whether the job that wrote *path* committed its output."""
-    system, folder = _located(spark, path)
-    return bool(system.exists(_path(spark, folder, COMMITTED)))
+    system, folder = place_of(path)
+    return bool(system.get_file_info(f"{folder.rstrip('/')}/{COMMITTED}").type == FileType.File)
 
 
-def refuse_committed(spark: SparkSession, path: str) -> None:
+def refuse_committed(path: str) -> None:
     """Raise AlreadyThere if a job committed output to *path*; an uncommitted write may be replaced."""
-    check_uncommitted(path, is_committed(spark, path))
-
-
-def refuse_foreign(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
-    """Raise NotOurs unless *path* is empty or holds Parquet files of a job with these *columns*."""
-    check_own(path, _names(spark, path), lambda: _columns(spark, path), columns)
-
-
-def check_uncommitted(path: str, has_output: bool) -> None:
-    """Raise AlreadyThere if the folder *path* has committed output."""
-    if has_output:
+    if is_committed(path):
         raise AlreadyThere(f"{path} holds the output of an earlier run: name another --out")
 
 
-def check_own(
-    path: str, found: Sequence[str], read: Callable[[], list[str] | None], columns: Sequence[str]
-) -> None:
-    """Raise NotOurs unless the names *found* at *path* are those of Parquet files with these *columns*.
+def require_committed(path: str) -> None:
+    """Raise NotSeen if what Spark just committed to *path* is not there for this process."""
+    if not is_committed(path):
+        raise NotSeen(f"Spark wrote {path} where this process does not find it: {_BOTH}")
+
+
+def refuse_foreign(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
+    """Raise NotOurs unless *path* is empty or holds Parquet files written by Spark with these *columns*.
+
+    Raises NotSeen if Spark finds files there that this process does not.
+    """
+    if not check_own(path, lambda: _columns(spark, path), columns) and _columns(spark, path) is not None:
+        raise NotSeen(f"Spark finds files in {path}, and this process does not: {_BOTH}")
+
+
+def check_own(path: str, read: Callable[[], list[str] | None], columns: Sequence[str]) -> list[str]:
+    """Return the names of the files at *path*. Raises NotOurs unless they are Parquet with these *columns*.
 
     *read* returns the columns of the files, or None if they are no Parquet files.
     """
-    names = [name for name in found if not name.startswith(_HIDDEN)]
+    names = [name for name in _names(path) if not name.startswith(_HIDDEN)]
     foreign = next((name for name in names if not name.startswith(_PART)), None)
     if foreign is None and names and read() != list(columns):
         foreign = names[0]
     if foreign is not None:
         raise NotOurs(f"{path} holds {foreign}, which this job did not write: name another path")
+    return names
 
 
-def _names(spark: SparkSession, path: str) -> list[str]:
+_BOTH = "name a path that both have, such as s3://BUCKET/PATH"
+
+
+def _names(path: str) -> list[str]:
     """Return the names in the folder *path*, or its own name if it is a file; none if nothing is there."""
-    system, folder = _located(spark, path)
-    if not system.exists(folder):
-        return []
-    return [status.getPath().getName() for status in system.listStatus(folder)]
+    system, folder = place_of(path)
+    found = system.get_file_info(folder)
+    if found.type == FileType.File:
+        return [found.base_name]
+    return [each.base_name for each in system.get_file_info(FileSelector(folder, allow_not_found=True))]
 
 
-def _located(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """Return Hadoop's file system of *path*, and the path as Hadoop takes it."""
-    folder = _path(spark, path)
-    return folder.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()), folder
-
-
-def _path(spark: SparkSession, *parts: Any) -> Any:
-    jvm: Any = spark._jvm
-    return jvm.org.apache.hadoop.fs.Path(*parts)
+def place_of(path: str) -> tuple[FileSystem, str]:
+    """Return the file system of *path*, and the path within it; a query is of Arrow's notation."""
+    try:
+        return located(path) if "://" in path and "?" in path else as_spark_names(path.rstrip("/"))
+    except OSError as error:
+        raise NotSeen(f"{path}: {error}") from error
 
 
 def _columns(spark: SparkSession, path: str) -> list[str] | None:

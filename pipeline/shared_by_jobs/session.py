@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -13,10 +14,12 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from pipeline.shared_by_jobs.arguments import cores_of
-from pipeline.shared_by_jobs.check import has_cluster, require_java
+from pipeline.shared_by_jobs.check import REMOTE, has_cluster, is_served, require_java
 from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS
 
 ROOT = Path(__file__).resolve().parents[2]
+ARCHIVE = ROOT / "build/fanin-pipeline.zip"
+"""The code of the jobs, as `make pipeline-zip` writes it, for a server of Spark Connect."""
 FAILURES = (PySparkException, Py4JJavaError)
 """What Spark raises: its own errors, and Java exceptions that it does not translate."""
 _TRACES = "DataFrameQueryContextLogger"
@@ -47,13 +50,33 @@ COMMON = {
 }
 
 
-def spark_session(name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Return a session for the job *name*. *cores* and *settings* apply only if no cluster runs the job."""
+@contextmanager
+def spark_session(
+    name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """Yield a session for the job *name*, and stop it, unless there was one before, as in a notebook.
+
+    *cores* and *settings* apply only if no cluster runs the job.
+    """
+    is_own = SparkSession.getActiveSession() is None
+    session = started_session(name, cores, settings or {})
+    try:
+        yield session
+    finally:
+        if is_own:
+            session.stop()
+
+
+def started_session(name: str, cores: str, settings: Mapping[str, str]) -> SparkSession:
+    """Return the session that `spark_session` yields; the caller stops it."""
     PySparkLogger.getLogger(_TRACES).disabled = True
     builder = SparkSession.builder.appName(name)
-    for key, value in {**COMMON, **_settings(cores, settings or {})}.items():
+    for key, value in {**COMMON, **_settings(cores, settings)}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    if is_served() and ARCHIVE.exists():
+        session.addArtifacts(str(ARCHIVE), pyfile=True)
+    return session
 
 
 def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
@@ -69,8 +92,9 @@ def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
 
 def _on_this_machine(cores: str) -> dict[str, str]:
     return {
-        # Without the second number, a local task that fails once fails the job.
-        "spark.master": f"local[{cores},{TASK_ATTEMPTS}]",
+        # Without the second number, a local task that fails once fails the job. A Spark Connect server that
+        # is started in this process takes its master from the variable.
+        **({} if REMOTE in os.environ else {"spark.master": f"local[{cores},{TASK_ATTEMPTS}]"}),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": " ".join(java_options(CLASS_ARCHIVE, cores)),

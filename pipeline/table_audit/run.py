@@ -19,6 +19,7 @@ from fanin.tracker import BatchKey, TrackerStore
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.output import refuse_committed, refuse_foreign
 from pipeline.shared_by_jobs.progress import Report, watching
+from pipeline.shared_by_jobs.stages import cached
 from pipeline.table_audit.recheck import Located, recheck_findings
 from pipeline.table_audit.rules import Account, Finding, Rule, Stored, audit_batch
 from pipeline.table_frames.frames import TableSnapshot
@@ -46,20 +47,16 @@ def audit(snapshot: TableSnapshot, request: AuditRequest, report: Report) -> int
     """Audit *snapshot* and report what does not agree; return the number of sure findings."""
     started = time.monotonic()
     if request.saved:
-        refuse_committed(snapshot.rows.sparkSession, request.saved)
+        refuse_committed(request.saved)
         refuse_foreign(snapshot.rows.sparkSession, request.saved, schemas.FINDINGS.names)
-    kept = snapshot.rows.cache()
-    snapshot = TableSnapshot(snapshot.taken_at, kept)
-    audited = findings(snapshot.pages, snapshot.batches, snapshot.taken_at)
-    found = audited.unionByName(malformed(snapshot.malformed)).cache()
-    try:
-        with watching(found.sparkSession.sparkContext, report):
+    with cached(snapshot.rows) as (kept,):
+        snapshot = TableSnapshot(snapshot.taken_at, kept)
+        audited = findings(snapshot.pages, snapshot.batches, snapshot.taken_at)
+        all_found = audited.unionByName(malformed(snapshot.malformed))
+        with cached(all_found) as (found,), watching(found.sparkSession, report):
             rechecked = _recheck(found, request.store, report)
             facts = _counted(snapshot) | {"gone": sum(there is False for there in rechecked.values())}
             return _report(_after(found, rechecked), facts, request.saved, started, report)
-    finally:
-        found.unpersist()
-        kept.unpersist()
 
 
 def findings(pages: DataFrame, batches: DataFrame, taken_at: datetime) -> DataFrame:

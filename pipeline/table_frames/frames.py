@@ -23,6 +23,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.tracker import Batch, BatchKey
 from pipeline.shared_by_jobs import schemas
+from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames import export
 from pipeline.table_frames.branches import Branch, branches_of, read_branch
 from pipeline.table_frames.export import DataFile, Line
@@ -74,12 +75,11 @@ def from_tables(
 
     *rate*: read units a second, all executors together.
     """
-    slots = spark.sparkContext.defaultParallelism
-    of = slots * SEGMENTS_A_SLOT
-    share = rate / slots if rate else None
-    names = (tables.batches, tables.pages)
-    parts = [Segment(tables, name, number, of, share) for name in names for number in range(of)]
-    numbers = spark.range(0, len(parts), 1, len(parts))
+    slots, names = slots_of(spark), (tables.batches, tables.pages)
+    of = slots.count * SEGMENTS_A_SLOT
+    paced = slots.paced(of * len(names), rate)
+    parts = [Segment(tables, name, number, of, paced.rate) for name in names for number in range(of)]
+    numbers = spark.range(0, len(parts), 1, paced.tasks)
     rows = numbers.mapInArrow(partial(_scan_parts, parts=parts, about=batch_id), schemas.ROWS)
     return TableSnapshot(datetime.now(UTC), rows)
 
@@ -94,16 +94,11 @@ def from_batch(
     """
     taken_at, batch = datetime.now(UTC), tables.store.get(key)
     branches = branches_of(batch) if batch else []
-    slots = spark.sparkContext.defaultParallelism
+    paced = slots_of(spark).paced(len(branches) + 1, rate)
+    numbers = spark.range(0, len(branches) + 1, 1, paced.tasks)
     task = partial(
-        _read_branches,
-        tables=tables,
-        batch=batch,
-        branches=branches,
-        failures=failures,
-        rate=rate / slots if rate else None,
+        _read_branches, tables=tables, batch=batch, branches=branches, failures=failures, rate=paced.rate
     )
-    numbers = spark.range(0, len(branches) + 1, 1, len(branches) + 1)
     return TableSnapshot(taken_at, numbers.mapInArrow(task, schemas.ROWS))
 
 

@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.fs
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileType
 
-from pipeline.shared_by_jobs.files import as_spark_names, located, whole
-from pipeline.shared_by_jobs.output import COMMITTED, check_own
+from pipeline.shared_by_jobs.output import COMMITTED, check_own, place_of
 
 COMPRESSION = "zstd"
 
@@ -28,7 +26,7 @@ def commit(path: str, schema: pa.Schema, found: Iterable[pa.RecordBatch]) -> Non
 
 def clear(path: str) -> None:
     """Make *path* an empty folder."""
-    system, folder = _located(path)
+    system, folder = place_of(path)
     system.create_dir(folder)
     system.delete_dir_contents(folder)
 
@@ -41,7 +39,7 @@ def writing(
 
     *name*: differs for each attempt of a task: readers skip what a crash leaves.
     """
-    system, folder = _located(path)
+    system, folder = place_of(path)
     hidden = f"_part-{name}.{COMPRESSION}.parquet"
     with (
         system.open_output_stream(f"{folder}/{hidden}") as sink,
@@ -52,7 +50,7 @@ def writing(
 
 def publish(path: str, names: Sequence[str]) -> None:
     """Commit the files *names* as the output at *path*; those of other attempts are deleted."""
-    system, folder = _located(path)
+    system, folder = place_of(path)
     for name in names:
         system.move(f"{folder}/{name}", f"{folder}/{name.removeprefix('_')}")
     for info in system.get_file_info(FileSelector(folder)):
@@ -62,25 +60,15 @@ def publish(path: str, names: Sequence[str]) -> None:
         pass
 
 
-def is_committed(path: str) -> bool:
-    """Return whether the job that wrote *path* committed its output."""
-    system, folder = _located(path)
-    return bool(system.get_file_info(f"{folder}/{COMMITTED}").type == FileType.File)
-
-
 def refuse_foreign(path: str, columns: Sequence[str]) -> None:
     """Raise NotOurs unless *path* is empty or holds Parquet files of a job with these *columns*."""
-    system, folder = _located(path)
+    check_own(path, lambda: _columns(path), columns)
+
+
+def _columns(path: str) -> list[str] | None:
+    system, folder = place_of(path)
     info = system.get_file_info(folder)
-    found = (
-        system.get_file_info(FileSelector(folder, allow_not_found=True))
-        if info.type != FileType.File
-        else [info]
-    )
-    check_own(path, [each.base_name for each in found], lambda: _columns(system, found), columns)
-
-
-def _columns(system: pyarrow.fs.FileSystem, found: Sequence[pyarrow.fs.FileInfo]) -> list[str] | None:
+    found = [info] if info.type == FileType.File else system.get_file_info(FileSelector(folder))
     file = next(each.path for each in found if each.base_name.startswith("part-"))
     try:
         with system.open_input_file(file) as source:
@@ -88,8 +76,3 @@ def _columns(system: pyarrow.fs.FileSystem, found: Sequence[pyarrow.fs.FileInfo]
             return names
     except (OSError, pa.ArrowException):
         return None
-
-
-def _located(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
-    """Return the file system of *path*, and the path within it; a query is of Arrow's notation."""
-    return located(path) if "://" in path and "?" in path else as_spark_names(whole(path))

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.shared_by_jobs.files import as_spark_names
-from pipeline.shared_by_jobs.footers import THREADS, RowGroup
 
+THREADS = 16
+"""Files that are opened at once: from S3, an answer takes longer than the footer."""
 ROWS_AT_ONCE = 65_536
 BYTES_AT_ONCE = 64 << 20
 """Bounds of what a task has in memory, by the bytes of the rows in Parquet, before compression."""
@@ -35,6 +36,17 @@ class Piece:
 
 Share = list[Piece]
 """What one task reads, in this order."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group: its number of rows, and the least and the greatest value of the columns asked for.
+
+    A column without statistics is left out.
+    """
+
+    rows: int
+    values: Mapping[str, tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)

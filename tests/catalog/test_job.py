@@ -42,7 +42,7 @@ def test_the_end_of_a_job_is_the_end_of_what_outlives_its_process(tmp_path, monk
 
 WITHOUT_SPARK = """import sys
 from examples.catalog.system import spark
-spark.spark_session, spark.prepare = (lambda *_, **__: None), (lambda *_: None)
+spark.started_session, spark.prepare = (lambda *_, **__: None), (lambda *_: None)
 spark.main(int(sys.argv[1]), ["--dataset", "d", "--manifest", "m"])"""
 
 

@@ -15,6 +15,8 @@ import pytest
 from fanin_cdk.packaging.paths import PACKAGE
 from infra import pipeline_code
 from infra.paths import PIPELINE
+from pipeline.compiled_fold.building import HERE, libraries
+from pipeline.compiled_fold.loading import SOURCE
 from pipeline.shared_by_jobs.datasets import CATALOG_SLICE
 
 # What AWS Glue 6.0 and EMR bring along; beside it a job finds Python's own modules alone.
@@ -63,12 +65,13 @@ def names_in(path: Path) -> list[str]:
         return opened.namelist()
 
 
-def test_the_zip_has_the_two_packages_in_order_and_sources_alone(archive):
+def test_the_zip_has_the_two_packages_in_order_and_sources_and_kernels_alone(archive):
     names = names_in(archive)
 
     assert names == sorted(names)
     assert {name.split("/")[0] for name in names} == {"fanin", "pipeline"}
-    assert {Path(name).suffix for name in names} == {".py"}
+    others = [name for name in names if not name.endswith(".py")]
+    assert others == [f"pipeline/compiled_fold/{path.name}" for path in [*libraries(HERE), HERE / SOURCE]]
 
 
 def test_every_job_is_in_the_zip_and_nothing_that_runs_on_a_laptop(archive):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,8 +24,9 @@ from fanin.local.aws_emulator import emulator
 from fanin.local.aws_emulator.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
+from pipeline.compiled_fold import building, groups, loading
 from pipeline.fan_out.send import Queue
-from pipeline.shared_by_jobs.session import spark_session
+from pipeline.shared_by_jobs.session import started_session
 from pipeline.table_frames import frames
 from pipeline.table_frames.tables import Tables
 from tests.contract.tables import TABLES, create_tables
@@ -57,11 +60,33 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     (startup / "sitecustomize.py").write_text(STARTUP)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(startup), prepend=os.pathsep)
-        started = spark_session("tests", cores="2", settings=SETTINGS)
+        started = started_session("tests", "2", SETTINGS)
     with started as session:
         # Forced failures are expected here, and their stack traces are not.
         session.sparkContext.setLogLevel("OFF")
         yield session
+
+
+@pytest.fixture(scope="session")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The kernel of bulk_ack, compiled from the source of this tree."""
+    if loading.this_machine() not in building.compilers():
+        pytest.skip("there is no C compiler, cc")
+    folder = tmp_path_factory.mktemp("kernel")
+    shutil.copy(building.HERE / loading.SOURCE, folder)
+    building.build(folder)
+    loaded = loading.load(folder)
+    assert loaded
+    return loaded
+
+
+@pytest.fixture(scope="module", params=["numpy", "kernel"])
+def way_to_fold(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Without the kernel, and with it."""
+    found = request.getfixturevalue("kernel") if request.param == "kernel" else None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(groups, "kernel", lambda: found)
+        yield
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.jobs import fan_out
 from pipeline.shared_by_jobs.errors import exit_with_message
-from pipeline.shared_by_jobs.session import spark_session
+from pipeline.shared_by_jobs.session import started_session
 
 ONE_PART = {
     "spark.sql.files.minPartitionNum": "1",
@@ -36,7 +36,7 @@ def main(parent: int, given: Sequence[str]) -> None:
     # Before Spark starts, which takes seconds in which the demo may be interrupted.
     parent_watch.follow(parent, _end)
     with exit_with_message("fan_out"):
-        prepare(spark_session("fan_out", settings=ONE_PART), request_of(given))
+        prepare(started_session("fan_out", "*", ONE_PART), request_of(given))
     print(json.dumps({"event": "ready"}), flush=True)
     arguments = sys.stdin.readline()
     if not arguments:

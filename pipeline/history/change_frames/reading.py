@@ -18,6 +18,7 @@ from pipeline.history.change_frames.archive import Archive, Days
 from pipeline.history.change_frames.records import MalformedLine, change_of
 from pipeline.history.change_frames.rows import read
 from pipeline.shared_by_jobs.files import shares
+from pipeline.shared_by_jobs.stages import dealt, slots_of
 
 ROWS_A_BATCH = 10_000
 
@@ -36,8 +37,7 @@ def changes(spark: SparkSession, archive: Archive, kind: str, days: Days) -> Dat
 
     A record that is stored twice is in the frame twice. A malformed line stops the job with its location.
     """
-    dealt = [(share,) for share in shares(archive.files(kind, days), spark.sparkContext.defaultParallelism)]
-    frame = spark.createDataFrame(spark.sparkContext.parallelize(dealt, len(dealt)), "paths array<string>")
+    frame = dealt(spark, shares(archive.files(kind, days), slots_of(spark).count))
     return frame.mapInArrow(partial(_read, archive=archive, kind=kind), FRAMES[kind])
 
 

@@ -18,6 +18,7 @@ from pipeline.bulk_ack.logs import Portion
 from pipeline.shared_by_jobs import bitmaps
 from tests.pipeline.logs import columns
 
+pytestmark = pytest.mark.usefixtures("way_to_fold")
 TENANT = "tenant"
 P = bitmaps.BLOCK_BYTES // bitmaps.BLOCK_PAGES * 8
 

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,7 +20,7 @@ ROWS = ["a:b:1", ("c", "failure", "böse"), (None, None), ("d", "success"), "a:b
 
 def read(path) -> tuple[dict[str, list[str | None]], list[str]]:
     found = list(logs.read(str(path)))
-    values = [(*map(each.items.text, range(len(each.items))),) for each in found]
+    values = [tuple(each.items.texts(np.arange(len(each.items)))) for each in found]
     rows = {"item_id": [text for texts in values for text in texts]}
     for name in ("outcome", "reason"):
         rows[name] = [value for portion in found for value in getattr(portion, name).to_pylist()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pytest
@@ -184,3 +185,59 @@ def test_a_foreign_id_stops_the_write_and_acks_nothing_of_its_task_or_is_skipped
 def test_a_write_that_means_something_else_is_refused(access, batch, options, problem):
     with pytest.raises(ValueError, match=problem):
         write(access, [batch.ids[0]], **options)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter as Spark pushes it: its class has the kind as its name."""
+
+    attribute: tuple[str, ...]
+    value: object = None
+
+
+def pushed(kind: str, column: str, value: object = None) -> Filter:
+    return type(kind, (Filter,), {})((column,), value)
+
+
+AT = "position"
+PUSHED = [
+    ([pushed("GreaterThanOrEqual", AT, 10), pushed("LessThan", AT, 13)], range(10, 13), []),
+    ([pushed("GreaterThan", AT, 126), pushed("LessThanOrEqual", AT, 128)], [127, 128], []),
+    ([pushed("EqualTo", AT, 70), pushed("IsNotNull", AT)], [70], []),
+    ([pushed("EqualTo", AT, -1)], [], []),
+    ([pushed("LessThan", AT, 2), pushed("In", AT, (0, 5))], range(2), ["In"]),
+    ([pushed("EqualTo", "state", "failed")], range(0, 130, 3), []),
+    ([pushed("EqualNullSafe", "state", "succeeded"), pushed("LessThan", AT, 9)], [1, 4, 7], []),
+    ([pushed("In", "state", ("failed", "outstanding")), pushed("LessThan", AT, 4)], [0, 2, 3], []),
+    ([pushed("EqualTo", "state", "FAILED")], [], []),
+    ([pushed("EqualTo", "item_id", "x"), pushed("Not", "state")], range(130), ["EqualTo", "Not"]),
+]
+
+
+@pytest.mark.parametrize(("filters", "places", "returned"), PUSHED)
+def test_pushed_filters_limit_the_items_and_the_pages_that_are_read(access, batch, filters, places, returned):
+    batch.ack(range(0, 130, 3), Outcome.FAILURE)
+    batch.ack(range(1, 130, 3))
+    source = FaninSource({**access, "batchId": batch.id, "items": "all", "pushDownPredicate": "true"})
+    reader = source.reader(schemas.ITEMS)
+
+    kept = [type(each).__name__ for each in reader.pushFilters(filters)]
+    rows = [row for part in reader.partitions() for each in reader.read(part) for row in each.to_pylist()]
+
+    assert kept == returned
+    assert [row["position"] for row in rows] == list(places)
+
+
+def test_a_task_is_planned_only_for_pages_that_pushed_positions_may_be_in(access, batch):
+    reader = FaninSource({**access, "batchId": batch.id, "pushDownPredicate": "true"}).reader(schemas.ITEMS)
+
+    list(reader.pushFilters([pushed("GreaterThan", AT, 127)]))
+
+    assert [part.branch.number for part in reader.partitions()] == [2]
+
+
+def test_a_reader_takes_filters_only_if_asked_to(access, batch):
+    """Spark refuses a reader that takes them while its setting is off, as by default."""
+    reader = FaninSource({**access, "batchId": batch.id}).reader(schemas.ITEMS)
+
+    assert "pushFilters" not in vars(type(reader))

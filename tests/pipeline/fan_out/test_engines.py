@@ -23,6 +23,7 @@ from pipeline.fan_out.local import LocalEngine
 from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.parts import AnotherSource, Damaged, RecordTooLong
 from pipeline.fan_out.publish import FanOutRequest
+from pipeline.shared_by_jobs.output import is_committed
 from pipeline.without_spark import output
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 1, UTC)
@@ -190,7 +191,7 @@ def test_a_row_too_long_for_a_queue_is_not_saved_either(engine, api, asked):
     with pytest.raises(RecordTooLong):
         fan_out(engine, api, asked)
 
-    assert not output.is_committed(str(asked.files))
+    assert not is_committed(str(asked.files))
 
 
 def test_messages_that_were_replaced_are_no_manifest(spark, api, asked):

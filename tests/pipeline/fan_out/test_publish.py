@@ -18,7 +18,7 @@ from fanin.publishing.caps import Caps
 from fanin.publishing.packing import BATCH_BYTES
 from fanin.tracker import ItemId, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from pipeline.fan_out import manifest, publish, send
+from pipeline.fan_out import manifest, publish
 from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.parts import RecordTooLong
 from pipeline.fan_out.publish import FanOutRequest
@@ -198,12 +198,3 @@ def test_a_row_too_long_for_a_message_is_refused_before_a_batch_is_opened(spark,
 
     with pytest.raises(RecordTooLong):
         run_job(spark, None, replace(asked, dataset=str(long), chunk=chunk))
-
-
-def test_a_rate_is_shared_by_the_tasks_that_run_at_once(spark, api, asked, monkeypatch):
-    rates = []
-    monkeypatch.setattr(send, "send_frame", lambda messages, queue, tally, rate, *_: rates.append(rate))
-
-    run_job(spark, api, replace(asked, rate=500.0, limit=10))
-
-    assert rates == [250.0]

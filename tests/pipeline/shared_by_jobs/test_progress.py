@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from pyspark import SparkStageInfo
 
 from pipeline.shared_by_jobs import progress
-from pipeline.shared_by_jobs.progress import moving, under_way
-
-
-def stage(at: int, completed: int, tasks: int) -> SparkStageInfo:
-    return SparkStageInfo(at, 0, "collect", tasks, 0, completed, 0)
+from pipeline.shared_by_jobs.progress import Stage, moving, under_way
 
 
 def test_a_stage_that_is_tried_again_does_not_count_backwards():
     most: dict[int, int] = {}
 
-    reported = [under_way([stage(7, completed, 32)], most) for completed in (15, 3, 16)]
+    reported = [under_way([Stage(7, 32, completed)], most) for completed in (15, 3, 16)]
 
     assert [text.split()[2] for text in reported] == ["15", "15", "16"]
 

@@ -1,0 +1,131 @@
+/* Folds item ids, "batchId:groupId:index", of groups that Python has checked.
+
+   A row that is anything else is declined: Python judges it by the tracker's rules. So this file accepts no id
+   that they refuse, and says of none why. Plain C99 for little-endian machines, loaded by loading.py. */
+
+#include <stdint.h>
+
+enum {
+    HEAD = 74,       /* bytes of "batchId:groupId:" */
+    DIGITS = 16,     /* the most digits that are read; an index of a group has at most 11 */
+    PAGE_SHIFT = 10, /* the layout of bitmaps, of pipeline/shared_by_jobs/bitmaps.py */
+    PAGE_BITS = 1 << PAGE_SHIFT,
+    BLOCK_SHIFT = 15,
+    BLOCK_BYTES = (1 << BLOCK_SHIFT) / 8
+};
+
+/* The memory of one batch's bitmap: bitmaps.Memory. */
+typedef struct {
+    int64_t *starts; /* where the bytes of each block begin; 0 if it has none */
+    uint8_t *blocks;
+    int64_t numbers, capacity, count, page_bits;
+} Bitmap;
+
+/* A group whose tag is right: groups.GROUP. */
+typedef struct {
+    uint8_t head[HEAD + 6];
+    int64_t start, upto;
+    Bitmap *bitmap;
+} Group;
+
+/* The known groups with a hash table of them, and what came of a call: groups.State. */
+typedef struct {
+    const Group *groups;
+    int32_t *slots; /* 1 + the number of the group; 0 if free */
+    uint64_t mask;
+    int64_t *declined, most_declined, count_declined;
+    Bitmap *full; /* has no memory for its block `block`; NULL if that did not end the call */
+    int64_t block;
+} State;
+
+static inline uint64_t eight_bytes(const uint8_t *text) {
+    uint64_t bytes;
+    __builtin_memcpy(&bytes, text, 8);
+    return bytes;
+}
+
+static inline int has_head(const uint8_t *text, const uint8_t *head) {
+    uint64_t differing = eight_bytes(text + HEAD - 8) ^ eight_bytes(head + HEAD - 8);
+    for (int at = 0; at < HEAD - 8; at += 8) differing |= eight_bytes(text + at) ^ eight_bytes(head + at);
+    return !differing;
+}
+
+/* The random end of the batch id, and that of the group's tag. */
+static inline uint64_t hash(const uint8_t *head) {
+    uint64_t mixed = eight_bytes(head + 28) * 0x9E3779B97F4A7C15u ^ eight_bytes(head + 65);
+    return mixed * 0xD6E8FEB86659FD93u >> 32;
+}
+
+static const Group *group_of(const State *state, const uint8_t *text) {
+    for (uint64_t at = hash(text) & state->mask; state->slots[at]; at = (at + 1) & state->mask) {
+        const Group *group = &state->groups[state->slots[at] - 1];
+        if (has_head(text, group->head)) return group;
+    }
+    return 0;
+}
+
+/* The number of the last `length` of eight digits, at least one; -1 if one of them is no digit. */
+static inline int64_t digits(uint64_t eight, int64_t length) {
+    eight = (eight ^ 0x3030303030303030u) & ~(uint64_t)0 << (64 - 8 * length);
+    if ((eight | (eight + 0x0606060606060606u)) & 0xF0F0F0F0F0F0F0F0u) return -1;
+    eight = (eight * (10 << 8 | 1) >> 8) & 0x00FF00FF00FF00FFu;
+    eight = (eight * (100 << 16 | 1) >> 16) & 0x0000FFFF0000FFFFu;
+    return (int64_t)(eight * ((uint64_t)10000 << 32 | 1) >> 32);
+}
+
+/* The index that an id of so many bytes ends with; negative if it is not in canonical form. */
+static inline int64_t index_of(const uint8_t *text, int64_t size) {
+    int64_t length = size - HEAD;
+    if (length > DIGITS || (text[HEAD] == '0' && length > 1)) return -1;
+    int64_t low = digits(eight_bytes(text + size - 8), length < 8 ? length : 8);
+    if (length <= 8 || low < 0) return low;
+    return digits(eight_bytes(text + size - 16), length - 8) * 100000000 + low; /* negative if digits are not */
+}
+
+/* Sets the bit of a position; returns 0 if there is no memory for its block. */
+static inline int set_bit(State *state, Bitmap *bitmap, int64_t position) {
+    int64_t bit = position;
+    if (bitmap->page_bits != PAGE_BITS) {
+        int64_t page = position / bitmap->page_bits;
+        bit = (page << PAGE_SHIFT) + position - page * bitmap->page_bits;
+    }
+    int64_t block = bit >> BLOCK_SHIFT;
+    if (block >= bitmap->numbers || (!bitmap->starts[block] && bitmap->count == bitmap->capacity)) {
+        state->full = bitmap;
+        state->block = block;
+        return 0;
+    }
+    if (!bitmap->starts[block]) bitmap->starts[block] = bitmap->count++ * BLOCK_BYTES;
+    bitmap->blocks[bitmap->starts[block] + (bit >> 3 & (BLOCK_BYTES - 1))] |= (uint8_t)(1 << (bit & 7));
+    return 1;
+}
+
+/* Adds the groups `first` to `upto` - 1 to the hash table, which has room. */
+void fanin_add_groups(State *state, int64_t first, int64_t upto) {
+    for (int64_t number = first; number < upto; number++) {
+        uint64_t at = hash(state->groups[number].head) & state->mask;
+        while (state->slots[at]) at = (at + 1) & state->mask;
+        state->slots[at] = (int32_t)number + 1;
+    }
+}
+
+/* Folds the rows from `row` on, and lists those that it declines; `skip`: rows to decline, or NULL.
+   Returns the row after the last one: `rows`, or before it where `full`, or the list of declined rows, says. */
+int64_t fanin_fold(
+    State *state, const int32_t *offsets, const uint8_t *data, const uint8_t *skip, int64_t row, int64_t rows
+) {
+    const Group *group = 0;
+    for (; row < rows && state->count_declined < state->most_declined; row++) {
+        const uint8_t *text = data + offsets[row];
+        int64_t size = offsets[row + 1] - offsets[row], index = -1;
+        if (size > HEAD && !(skip && skip[row])) {
+            if (!group || !has_head(text, group->head)) group = group_of(state, text);
+            if (group) index = index_of(text, size);
+        }
+        if (index < 0 || index >= group->upto)
+            state->declined[state->count_declined++] = row;
+        else if (!set_bit(state, group->bitmap, group->start + index))
+            break;
+    }
+    return row;
+}

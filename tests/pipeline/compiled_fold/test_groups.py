@@ -1,0 +1,133 @@
+"""The kernel folds generated logs, with every kind of damage, as NumPy does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from random import Random
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fanin.tracker import Mode, OpenBatch, Tracker
+from fanin.tracker.memory import MemoryStore
+from pipeline.bulk_ack.fold import FOLDED, Folder
+from pipeline.bulk_ack.item_columns import ItemIds, ItemNumbers
+from pipeline.bulk_ack.logs import Portion
+from pipeline.compiled_fold import groups
+from pipeline.compiled_fold.groups import KnownGroups
+from pipeline.shared_by_jobs.bitmaps import BLOCK_BITS
+
+TENANT = "tenant"
+STORE = MemoryStore()
+SIZES = {1024: (40, 3 * BLOCK_BITS, 1, 2**30), 1000: (700, 200_000), 7: (500, 3), 1: (50,)}
+
+
+def opened(page_bits: int, *sizes: int, **options) -> list[tuple[str, int]]:
+    """The heads of the ids of a new batch, with the sizes of their groups."""
+    tracker = Tracker(STORE, page_bits=page_bits)
+    batch = tracker.open(TENANT, OpenBatch(**options))
+    issued = [tracker.add(TENANT, batch.batch_id, size).groups[0].id for size in sizes]
+    return [(f"{batch.batch_id}:{group}:", size) for group, size in zip(issued, sizes, strict=True)]
+
+
+GROUPS = [each for page_bits, sizes in SIZES.items() for each in opened(page_bits, *sizes)]
+GROUPS += [(f"{GROUPS[0][0][:37]}{GROUPS[-1][0][37:]}", 9), ("0" * 8 + GROUPS[0][0][8:], 9)]
+GROUPS += opened(1024, 30, mode=Mode.ESTIMATED)
+
+DAMAGES: list[Callable[[Random, str, str], str | None]] = [
+    lambda _, __, ___: None,
+    lambda _, head, index: f"{head}0{index}",
+    lambda random, head, index: f"{head}{index}{'0' * random.randrange(7, 20)}",
+    lambda _, head, index: f"{head}{'0' * 15}{index}",
+    lambda random, head, _: f"{head}{2 ** random.randrange(20, 70)}",
+    lambda random, head, index: f"{head}{index}"[: random.randrange(80)],
+    lambda _, head, index: f"{head.upper()}{index}",
+    lambda random, head, index: random.choice(["", " ", "{}:0", "{}\0", " {}", "{}\n", "+{}"]).format(
+        head + index
+    ),
+    lambda random, head, index: f"{head}{random.choice(['', '-', '+', ' ', '_', 'é', '٣', '0x'])}{index}",
+    lambda random, head, index: replaced(random, head + index, random.randrange(len(head + index))),
+    lambda random, head, index: replaced(random, head + index, len(head) + random.randrange(len(index))),
+    lambda random, head, index: replaced(random, head + index, random.randrange(60, len(head))),
+]
+"""What is wrong with the id of an index of a group."""
+
+
+def replaced(random: Random, text: str, at: int) -> str:
+    return text[:at] + random.choice("/:0129;@af\x00\x10\x7f ") + text[at + 1 :]
+
+
+def an_index(random: Random, size: int) -> int:
+    """One of a group, often at the border of a block, or beyond."""
+    if random.random() < 0.7:
+        return random.randrange(size)
+    border = random.randrange(4) * BLOCK_BITS + random.randrange(-2, 2)
+    return max(0, random.choice([border, 0, 1, size - 1, size, size + 1, 10**7, 10**8 + 1, 10**10 - 1]))
+
+
+def an_id(random: Random, some: list[tuple[str, int]], damaged: float) -> str | None:
+    head, size = random.choice(some)
+    index = str(an_index(random, size))
+    return random.choice(DAMAGES)(random, head, index) if random.random() < damaged else head + index
+
+
+def a_column(random: Random, texts: list[str | None]) -> pa.Array:
+    """The texts as part of a longer column, in which a null may have a text beneath it."""
+    before = random.randrange(3)
+    beneath = ["x"] * before + [text if text is not None else f"{GROUPS[0][0]}1" for text in texts] + ["y"]
+    valid = np.packbits([True] * before + [text is not None for text in texts] + [True], bitorder="little")
+    _, offsets, data = pa.array(beneath, pa.string()).buffers()
+    column = pa.Array.from_buffers(pa.string(), len(beneath), [pa.py_buffer(valid), offsets, data])
+    return column[before:-1]
+
+
+def a_portion(random: Random) -> Portion:
+    """Rows of some groups, in runs or in turns; seldom, ranges of items of one."""
+    rows, some = random.randrange(60), random.sample(GROUPS, random.choice([1, 1, 3, len(GROUPS)]))
+    outcomes = random.choice([[None], [None], [None, "success"], ["success", "failure", "other", "", None]])
+    outcome = pa.array(random.choices(outcomes, k=rows), pa.string())
+    reason = pa.array(random.choices([None, "why", "a\nb"], k=rows), pa.string())
+    if random.random() < 0.1:
+        ends = np.array([an_index(random, 2 * BLOCK_BITS) for _ in range(2 * rows)], np.int64).reshape(2, -1)
+        names = (pa.array([text] * rows, pa.string()) for text in some[0][0].split(":")[:2])
+        return Portion(ItemNumbers(*names, *map(pa.array, ends)), outcome, reason)
+    damaged = random.choice([0, 0.02, 0.3])
+    ids = a_column(random, [an_id(random, some, damaged) for _ in range(rows)])
+    return Portion(ItemIds(ids), outcome, reason, ("a line",) if random.random() < 0.1 else ())
+
+
+def folded(portions: list[Portion], compiled: KnownGroups | None) -> dict[str, list]:
+    """What comes out, column by column; blocks in the order of their numbers, reasons batch by batch."""
+    folder = Folder(STORE, TENANT, compiled)
+    out = [batch for each in portions for batch in folder.take(each, "log")] + list(folder.blocks())
+    rows = pa.Table.from_batches(out, FOLDED).to_pydict()
+    found = {name: [each for each in column if each is not None] for name, column in rows.items()}
+    found["block"].sort(key=lambda block: (block["batch_id"], block["block"], block["failed"] is None))
+    found["reason"].sort(key=lambda reason: reason["batch_id"])
+    return found
+
+
+def limited(declined: int, known: int) -> AbstractContextManager[object]:
+    """Calls end after so many *declined* rows, and so many groups are *known* at once."""
+    limits = {"FIRST_DECLINED": declined, "MOST_GROUPS": known}
+    return patch.multiple(groups, **limits, LEAST_GROUPS=min(known, groups.LEAST_GROUPS))
+
+
+LIMITS = [(groups.FIRST_DECLINED, groups.MOST_GROUPS), (1, 1), (2, 4)]
+
+
+@pytest.mark.parametrize("logs", [150, pytest.param(10_000, marks=pytest.mark.proof)])
+def test_the_kernel_folds_damaged_logs_as_numpy_does(kernel, logs):
+    by_kernel = rows = 0
+    for seed in range(logs):
+        random = Random(seed)
+        portions = [a_portion(random) for _ in range(random.randrange(1, 6))]
+        with limited(*LIMITS[seed % len(LIMITS)]):
+            found = folded(portions, compiled := KnownGroups(kernel))
+
+        assert found == folded(portions, None), f"seed {seed}"
+        by_kernel, rows = by_kernel + compiled.acks, rows + sum(len(each.items) for each in portions)
+    assert by_kernel > rows / 5, "the kernel has declined almost all"
