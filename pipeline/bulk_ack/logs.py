@@ -31,8 +31,8 @@ from pipeline.shared_by_jobs import files
 
 ROWS_A_BATCH = 1 << 16
 """What is computed of so many rows remains in the cache of a core."""
-NUMBERS_A_BATCH = 1 << 18
-"""The same of rows of integers, which are a tenth of the bytes."""
+INDEXES_A_BATCH = 1 << 18
+"""The same of indexes, which are a tenth of the bytes of item ids."""
 BLOCK_BYTES = 8 << 20
 """Bytes of text that are parsed at once, and the longest line."""
 HEADER_BYTES = 1 << 16
@@ -125,7 +125,7 @@ def _parquet(system: Any, path: str) -> Iterator[Rows]:
     with system.open_input_file(path) as source:
         file = pq.ParquetFile(source)
         names = used(file.schema_arrow.names)
-        rows = ROWS_A_BATCH if any(name in names for name in ITEM_NAMES) else NUMBERS_A_BATCH
+        rows = INDEXES_A_BATCH if "index" in names else ROWS_A_BATCH
         if groups := [name for name in GROUP_NAMES if name in names]:
             file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=groups)
         parts = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
