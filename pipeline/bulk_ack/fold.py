@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
 from pipeline.bulk_ack import logs
-from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, texts_of
+from pipeline.bulk_ack.item_columns import ItemColumns, texts_of
 from pipeline.bulk_ack.item_ids import Located, Prefix, Refusal
 from pipeline.bulk_ack.logs import Portion
 from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
@@ -67,16 +67,16 @@ class Folder:
 
     def _declined(self, portion: Portion) -> Iterator[Portion]:
         """Fold successes by the kernel, if it is there; yield portions of the other rows, and the lines."""
-        items, outcome, reason = portion.items, portion.outcome, portion.reason
-        if self.compiled is None or not isinstance(items, ItemIds) or not pa.types.is_string(items.ids.type):
+        succeeded, _ = _outcomes(portion.outcome)
+        skip = None if succeeded.all() else ~succeeded
+        found = portion.items.declined(self.compiled, skip) if self.compiled else None
+        if found is None:
             yield portion
             return
-        succeeded, _ = _outcomes(outcome)
-        for rows in self.compiled.fold(items.ids, None if succeeded.all() else ~succeeded):
-            ids, *columns = (column.take(pa.array(rows)) for column in (items.ids, outcome, reason))
-            yield Portion(ItemIds(ids), *columns)
+        for rows in found:
+            yield portion.take(rows)
         if portion.lines:
-            yield Portion(ItemIds(items.ids[:0]), outcome[:0], reason[:0], portion.lines)
+            yield replace(portion.take(np.zeros(0, np.int64)), lines=portion.lines)
 
     def _add_groups(self, compiled: KnownGroups, found: Iterable[Prefix]) -> None:
         """Let the kernel fold later rows of the groups *found*, unless their batches count acks."""
@@ -89,7 +89,7 @@ class Folder:
         """Fold the rows that the tracker's rules accept; yield the others, and reasons of failures."""
         succeeded, failed = _outcomes(portion.outcome)
         located = self._located(portion.items, succeeded | failed)
-        if self.compiled and isinstance(portion.items, ItemIds):
+        if self.compiled:
             self._add_groups(self.compiled, located.groups)
         has_failures = failed.any()
         for number, rows in _by_batch(located):

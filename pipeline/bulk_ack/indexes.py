@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -37,26 +37,29 @@ _LOW = _last_bytes(range(MOST_DIGITS + 1))
 _HIGH = _last_bytes(range(-EIGHT, MOST_DIGITS - EIGHT + 1))
 
 
-def after(raw: pa.Array, skip: int) -> Longs | None:
+def after(raw: pa.Array, skip: int) -> Longs:
     """Return the number after the first *skip* bytes of each of *raw*, binary and without nulls.
 
-    None if any is not a number in canonical form of at most 16 digits. *skip*: at least 16.
+    -1 for one that is not in canonical form of at most 16 digits. *skip*: at least 16; none of *raw* is
+    shorter.
     """
     _, offsets, data = raw.buffers()
     bounds = np.frombuffer(offsets, np.int32)[raw.offset : raw.offset + len(raw) + 1]
     ends = bounds[1:].astype(np.int64)
     lengths = ends - bounds[:-1]
     lengths -= skip
-    if lengths.min() < 1 or lengths.max() > MOST_DIGITS:
-        return None
+    unread = (lengths < 1) | (lengths > MOST_DIGITS)
+    lengths[unread] = 1
     eights = _unaligned(np.frombuffer(data, np.uint8))
     ends -= EIGHT
     numbers = _eight(eights[ends], _LOW[lengths])
-    if numbers is not None and lengths.max() > EIGHT:
+    if lengths.max() > EIGHT:
         ends -= EIGHT
         high = _eight(eights[ends], _HIGH[lengths])
-        numbers = None if high is None else numbers + high * 10**EIGHT
-    return None if numbers is None or (numbers < _LEAST[lengths]).any() else numbers
+        numbers = np.where((numbers < 0) | (high < 0), -1, numbers + high * 10**EIGHT)
+    unread |= numbers < _LEAST[lengths]
+    numbers[unread] = -1
+    return numbers
 
 
 def _unaligned(data: NDArray[np.uint8]) -> Eights:
@@ -64,14 +67,17 @@ def _unaligned(data: NDArray[np.uint8]) -> Eights:
     return np.ndarray((data.size - EIGHT + 1,), "<u8", data, strides=(1,))
 
 
-def _eight(eights: Eights, kept: Eights) -> Any:
-    """Return the numbers that the *kept* bytes of *eights* are, which it changes; None if any is not one."""
+def _eight(eights: Eights, kept: Eights) -> Longs:
+    """Return the numbers that the *kept* bytes of *eights* are, which it changes; -1 for one that is none."""
     eights ^= _ZEROS
     eights &= kept
-    if np.bitwise_or.reduce(eights | (eights + _SIXES)) & _HIGH_HALVES:
-        return None
+    halves = eights | (eights + _SIXES)
+    has_others = np.bitwise_or.reduce(halves) & _HIGH_HALVES
     for product, shift, mask in _STEPS:
         eights *= product
         eights >>= shift
         eights &= mask
-    return eights.view(np.int64)
+    numbers: Longs = eights.view(np.int64)
+    if has_others:
+        numbers[halves & _HIGH_HALVES != 0] = -1
+    return numbers

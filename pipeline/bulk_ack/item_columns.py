@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,7 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.bulk_ack import item_ids
-from pipeline.bulk_ack.item_ids import BEYOND, INDEX_DIGITS, Located, Prefix, Salts
+from pipeline.bulk_ack.item_ids import BEYOND, INDEX_DIGITS, Located, Salts
+from pipeline.compiled_fold.groups import KnownGroups
 
 Longs: TypeAlias = NDArray[np.int64]
 
@@ -27,6 +29,17 @@ class ItemIds:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def take(self, rows: Longs) -> ItemIds:
+        """Return these *rows*."""
+        return ItemIds(self.ids.take(pa.array(rows)))
+
+    def declined(self, known: KnownGroups, skip: NDArray[np.bool_] | None) -> Iterator[Longs] | None:
+        """Fold the rows of *known* groups; yield the numbers of the others, and of all to *skip*.
+
+        None if the kernel does not read such a column.
+        """
+        return known.fold(self.ids, skip) if pa.types.is_string(self.ids.type) else None
 
     def locate(self, salts_of: Salts) -> Located:
         """Return the item of each row."""
@@ -56,11 +69,25 @@ class ItemNumbers:
     def __len__(self) -> int:
         return len(self.first)
 
+    def take(self, rows: Longs) -> ItemNumbers:
+        """Return these *rows*."""
+        at = pa.array(rows)
+        last = None if self.last is None else self.last.take(at)
+        return ItemNumbers(self.batch_id.take(at), self.group_id.take(at), self.first.take(at), last)
+
+    def declined(self, known: KnownGroups, skip: NDArray[np.bool_] | None) -> Iterator[Longs] | None:
+        """Do what `ItemIds.declined` does."""
+        heads, code = _heads(self.batch_id, self.group_id)
+        return known.fold_numbers(heads, code, self._ends(), skip)
+
     def locate(self, salts_of: Salts) -> Located:
         """Return the item, or the range of items, of each row."""
-        prefixes, code = _prefixes(self.batch_id, self.group_id)
-        last = None if self.last is None else integers(self.last)
-        return item_ids.located(prefixes, code, integers(self.first), salts_of, last)
+        heads, code = _heads(self.batch_id, self.group_id)
+        first, last = self._ends()
+        return item_ids.located([item_ids.prefix(head) for head in heads], code, first, salts_of, last)
+
+    def _ends(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        return integers(self.first), None if self.last is None else integers(self.last)
 
     def texts(self, rows: Longs) -> list[str | None]:
         """Return what each of *rows* has, as an item id, or a range of items in the notation of the API."""
@@ -108,12 +135,15 @@ def integers(column: pa.Array) -> NDArray[Any]:
     return found
 
 
-def _prefixes(batch_id: pa.Array, group_id: pa.Array) -> tuple[list[Prefix], NDArray[Any] | slice]:
-    """Return the distinct groups of batches, and which of them each row has; a slice of all rows of one."""
+def _heads(batch_id: pa.Array, group_id: pa.Array) -> tuple[list[str], NDArray[Any] | slice]:
+    """Return the beginnings of the ids of the distinct groups, and which of them each row has.
+
+    The latter is a slice of all rows if they are of one.
+    """
     batch, group = _encoded(batch_id), _encoded(group_id)
     pairs, code = _used(batch.codes, group.codes, group.size)
     named = [(batch.text(pair // group.size), group.text(pair % group.size)) for pair in pairs]
-    return [item_ids.prefix(f"{batch_text}:{group_text}:") for batch_text, group_text in named], code
+    return [f"{batch_text}:{group_text}:" for batch_text, group_text in named], code
 
 
 @dataclass(frozen=True, slots=True)

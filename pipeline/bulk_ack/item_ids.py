@@ -2,7 +2,7 @@
 
 The rules are the tracker's. Ids of one group differ only in their index, so the tracker's own code parses
 and checks each distinct ``batchId:groupId`` once; only the indexes are read row by row. Most columns hold
-well-formed ids of one group, which take a third of the time.
+well-formed ids of one group, with few others, which take a third of the time.
 """
 
 from __future__ import annotations
@@ -83,19 +83,34 @@ def locate(ids: pa.Array, salts_of: Salts) -> Located:
     """Return the batch and position of each of *ids*, a column of strings or bytes, nulls included."""
     raw = pc.fill_null(ids.cast(pa.binary()), b"")
     head = raw[0].as_py()[:PREFIX_BYTES] if len(raw) else b""
-    if (index := _of_one_group(raw, head)) is not None:
+    index = _of_one_group(raw, head)
+    others = np.flatnonzero(index < 0)
+    if not others.size and len(raw):
         return located([prefix(_text(head))], slice(None), index, salts_of)
+    if others.size > len(raw) // 2:
+        return located(*_of_any_groups(raw), salts_of)
+    prefixes, codes, indexes_of_others = _of_any_groups(raw.take(pa.array(others)))
+    code = np.zeros(len(raw), np.int64)
+    code[others], index[others] = codes + 1, indexes_of_others
+    return located([prefix(_text(head)), *prefixes], code, index, salts_of)
+
+
+def _of_one_group(raw: pa.Array, head: bytes) -> NDArray[np.int64]:
+    """Return the indexes of ids that begin with *head*; -1 of others, and of malformed ones."""
+    is_of = pc.starts_with(raw, head)
+    if len(head) == PREFIX_BYTES and is_of.true_count == len(raw):
+        return after(raw, PREFIX_BYTES)
+    index = np.full(len(raw), -1)
+    if len(head) == PREFIX_BYTES and is_of.true_count > len(raw) // 2:
+        index[is_of.to_numpy(False)] = after(raw.filter(is_of), PREFIX_BYTES)
+    return index
+
+
+def _of_any_groups(raw: pa.Array) -> tuple[list[Prefix], NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct heads of ids, parsed; which of them each has; and its index, -1 if malformed."""
     heads = pc.binary_slice(raw, 0, PREFIX_BYTES).dictionary_encode()
     index = indexes(pc.binary_slice(raw, PREFIX_BYTES, PREFIX_BYTES + INDEX_DIGITS + 1))
-    prefixes = [prefix(_text(head)) for head in heads.dictionary.to_pylist()]
-    return located(prefixes, heads.indices.to_numpy(), index, salts_of)
-
-
-def _of_one_group(raw: pa.Array, head: bytes) -> NDArray[np.int64] | None:
-    """Return the indexes of ids that all begin with *head*; None if any does not, or is malformed."""
-    if len(head) < PREFIX_BYTES or pc.all(pc.starts_with(raw, head)).as_py() is not True:
-        return None
-    return after(raw, PREFIX_BYTES)
+    return [prefix(_text(head)) for head in heads.dictionary.to_pylist()], heads.indices.to_numpy(), index
 
 
 def indexes(texts: pa.Array) -> NDArray[np.int64]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ FIRST_DECLINED = 1 << 10
 GROWTH = 4
 OFFSET_BYTES = 4
 
+Call: TypeAlias = Callable[[object, int, int], int]
+"""A call of the kernel: of a state, from a row on, upto so many rows; it returns the next row."""
 Flags: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = NDArray[np.int64]
 
@@ -31,12 +33,14 @@ class State(ctypes.Structure):
     """The known groups with a hash table of them, and what came of a call; the kernel has the same."""
 
     count_declined: int
+    items: int
     full: int | None
     block: int
     _fields_ = (
         *(("groups", ctypes.c_void_p), ("slots", ctypes.c_void_p), ("mask", ctypes.c_uint64)),
         *(("declined", ctypes.c_void_p), ("most_declined", ctypes.c_int64)),
-        *(("count_declined", ctypes.c_int64), ("full", ctypes.c_void_p), ("block", ctypes.c_int64)),
+        *(("count_declined", ctypes.c_int64), ("items", ctypes.c_int64)),
+        *(("full", ctypes.c_void_p), ("block", ctypes.c_int64)),
     )
 
 
@@ -45,16 +49,19 @@ class KnownGroups:
     """Folds rows of groups that were added."""
 
     kernel: ctypes.CDLL
-    acks: int = 0
-    """Rows folded."""
     _state: State = field(default_factory=State)
     _groups: NDArray[np.void] = field(default_factory=lambda: np.zeros(LEAST_GROUPS, GROUP))
     _slots: NDArray[np.int32] = field(init=False)
-    _heads: set[str] = field(default_factory=set)
+    _heads: dict[str, int] = field(default_factory=dict)
     _folds: dict[int, Fold] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._place()
+
+    @property
+    def acks(self) -> int:
+        """Return the number of items folded, each as often as rows have it."""
+        return self._state.items
 
     def add(self, head: str, start: int, upto: int, fold: Fold) -> None:
         """Know the ids that begin with *head*: *upto* items of *fold*, from the position *start* on."""
@@ -63,7 +70,7 @@ class KnownGroups:
         if len(self._heads) == self._groups.size:
             self._make_room()
         number, address = len(self._heads), ctypes.addressof(fold.memory)
-        self._heads.add(head)
+        self._heads[head] = number
         self._folds[address] = fold
         self._groups[number] = (head.encode(), start, upto, address)
         self.kernel.fanin_add_groups(ctypes.byref(self._state), number, number + 1)
@@ -80,25 +87,53 @@ class KnownGroups:
         texts = (
             offsets.address + ids.offset * OFFSET_BYTES,
             data.address if data is not None else None,
-            skip.ctypes.data if skip is not None else None,
+            _address(skip),
         )
-        row, most = 0, FIRST_DECLINED
-        while row < len(ids):
-            declined = np.empty(min(most, len(ids) - row), np.int64)
-            after = self._call(texts, declined, row, len(ids))
-            found = declined[: self._state.count_declined]
-            self.acks += after - row - found.size
-            row, most = after, most * GROWTH
-            if found.size:
-                yield found
 
-    def _call(self, texts: tuple[int | None, ...], declined: Rows, row: int, rows: int) -> int:
+        def call(state: object, row: int, rows: int) -> int:
+            return int(self.kernel.fanin_fold(state, *texts, row, rows))
+
+        yield from self._declined(call, len(ids))
+
+    def fold_numbers(
+        self,
+        heads: Sequence[str],
+        code: NDArray[Any] | slice,
+        ends: tuple[NDArray[Any], NDArray[Any] | None],
+        skip: Flags | None,
+    ) -> Iterator[Rows]:
+        """Do the same with items, or ranges from the first to the last, of the groups with these *heads*.
+
+        *code*: which of *heads* each row has, or all of the first. *ends*: the first, and the last or None.
+        """
+        of_rows = [_longs(each) for each in (*ends, None if isinstance(code, slice) else code)]
+        columns = [_address(each) for each in of_rows]
+
+        def call(state: object, row: int, rows: int) -> int:
+            numbers = np.array([self._heads.get(head, -1) for head in heads], np.int64)
+            skipped = _address(skip)
+            return int(
+                self.kernel.fanin_fold_numbers(state, *columns, numbers.ctypes.data, skipped, row, rows)
+            )
+
+        yield from self._declined(call, ends[0].size)
+
+    def _declined(self, call: Call, rows: int) -> Iterator[Rows]:
+        """Yield the numbers of the rows that *call* declines, which folds the others."""
+        row, most = 0, FIRST_DECLINED
+        while row < rows:
+            declined = np.empty(min(most, rows - row), np.int64)
+            row, most = self._until(call, declined, row, rows), most * GROWTH
+            if self._state.count_declined:
+                yield declined[: self._state.count_declined]
+
+    def _until(self, call: Call, declined: Rows, row: int, rows: int) -> int:
         """Fold from *row* on, until *declined* is full; return the next row."""
         state = self._state
         state.declined, state.most_declined, state.count_declined = declined.ctypes.data, declined.size, 0
         while True:
             state.full = None
-            row = self.kernel.fanin_fold(ctypes.byref(state), *texts, row, rows)
+            row = call(ctypes.byref(state), row, rows)
             if state.full is None:
                 return row
             self._folds[state.full].reserve(state.block)
@@ -118,6 +153,14 @@ class KnownGroups:
         self._state.groups, self._state.slots = self._groups.ctypes.data, self._slots.ctypes.data
         self._state.mask = self._slots.size - 1
         self.kernel.fanin_add_groups(ctypes.byref(self._state), 0, len(self._heads))
+
+
+def _longs(numbers: NDArray[Any] | None) -> Rows | None:
+    return None if numbers is None else np.ascontiguousarray(numbers, np.int64)
+
+
+def _address(column: NDArray[Any] | None) -> int | None:
+    return None if column is None else column.ctypes.data
 
 
 def known_groups() -> KnownGroups | None:

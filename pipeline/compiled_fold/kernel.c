@@ -1,4 +1,4 @@
-/* Folds item ids, "batchId:groupId:index", of groups that Python has checked.
+/* Folds item ids, "batchId:groupId:index", and indexes and ranges of groups that Python has checked.
 
    A row that is anything else is declined: Python judges it by the tracker's rules. So this file accepts no id
    that they refuse, and says of none why. Plain C99 for little-endian machines, loaded by loading.py. */
@@ -33,7 +33,7 @@ typedef struct {
     const Group *groups;
     int32_t *slots; /* 1 + the number of the group; 0 if free */
     uint64_t mask;
-    int64_t *declined, most_declined, count_declined;
+    int64_t *declined, most_declined, count_declined, items;
     Bitmap *full; /* has no memory for its block `block`; NULL if that did not end the call */
     int64_t block;
 } State;
@@ -82,13 +82,15 @@ static inline int64_t index_of(const uint8_t *text, int64_t size) {
     return digits(eight_bytes(text + size - 16), length - 8) * 100000000 + low; /* negative if digits are not */
 }
 
-/* Sets the bit of a position; returns 0 if there is no memory for its block. */
-static inline int set_bit(State *state, Bitmap *bitmap, int64_t position) {
-    int64_t bit = position;
-    if (bitmap->page_bits != PAGE_BITS) {
-        int64_t page = position / bitmap->page_bits;
-        bit = (page << PAGE_SHIFT) + position - page * bitmap->page_bits;
-    }
+/* The bit of a position, if all blocks were one after another. */
+static inline int64_t bit_of(const Bitmap *bitmap, int64_t position) {
+    if (bitmap->page_bits == PAGE_BITS) return position;
+    int64_t page = position / bitmap->page_bits;
+    return (page << PAGE_SHIFT) + position - page * bitmap->page_bits;
+}
+
+/* The bytes of the block of a bit; NULL if there is no memory for it. */
+static inline uint8_t *bytes_of(State *state, Bitmap *bitmap, int64_t bit) {
     int64_t block = bit >> BLOCK_SHIFT;
     if (block >= bitmap->numbers || (!bitmap->starts[block] && bitmap->count == bitmap->capacity)) {
         state->full = bitmap;
@@ -96,7 +98,43 @@ static inline int set_bit(State *state, Bitmap *bitmap, int64_t position) {
         return 0;
     }
     if (!bitmap->starts[block]) bitmap->starts[block] = bitmap->count++ * BLOCK_BYTES;
-    bitmap->blocks[bitmap->starts[block] + (bit >> 3 & (BLOCK_BYTES - 1))] |= (uint8_t)(1 << (bit & 7));
+    return bitmap->blocks + bitmap->starts[block];
+}
+
+/* Sets the bit of a position; returns 0 if there is no memory for its block. */
+static inline int set_bit(State *state, Bitmap *bitmap, int64_t position) {
+    int64_t bit = bit_of(bitmap, position);
+    uint8_t *bytes = bytes_of(state, bitmap, bit);
+    if (!bytes) return 0;
+    bytes[bit >> 3 & (BLOCK_BYTES - 1)] |= (uint8_t)(1 << (bit & 7));
+    return 1;
+}
+
+/* Sets the bits `first` to `last` of a block. */
+static inline void fill(uint8_t *bytes, int64_t first, int64_t last) {
+    uint8_t low = (uint8_t)(0xFF << (first & 7)), high = (uint8_t)(0xFF >> (7 - (last & 7)));
+    int64_t at = first >> 3, end = last >> 3;
+    if (at == end) {
+        bytes[at] |= low & high;
+        return;
+    }
+    bytes[at] |= low;
+    while (++at < end) bytes[at] = 0xFF;
+    bytes[end] |= high;
+}
+
+/* Sets the bits of the positions `first` to `last`; returns 0 if there is no memory for a block of them. */
+static inline int set_bits(State *state, Bitmap *bitmap, int64_t first, int64_t last) {
+    const int64_t in_block = (1 << BLOCK_SHIFT) - 1;
+    for (int64_t size; first <= last; first += size) {
+        int64_t bit = bit_of(bitmap, first);
+        uint8_t *bytes = bytes_of(state, bitmap, bit);
+        if (!bytes) return 0;
+        size = bitmap->page_bits == PAGE_BITS ? in_block + 1 - (bit & in_block)
+                                              : bitmap->page_bits - first % bitmap->page_bits;
+        if (size > last - first + 1) size = last - first + 1;
+        fill(bytes, bit & in_block, (bit & in_block) + size - 1);
+    }
     return 1;
 }
 
@@ -126,6 +164,28 @@ int64_t fanin_fold(
             state->declined[state->count_declined++] = row;
         else if (!set_bit(state, group->bitmap, group->start + index))
             break;
+        else
+            state->items++;
+    }
+    return row;
+}
+
+/* Does the same with the items `first` to `last`, or `first` where that is NULL, of the groups `numbers`, of
+   which each row has one by its `codes`, or all the first where those are NULL; -1 is no group. */
+int64_t fanin_fold_numbers(
+    State *state, const int64_t *first, const int64_t *last, const int64_t *codes, const int64_t *numbers,
+    const uint8_t *skip, int64_t row, int64_t rows
+) {
+    for (; row < rows && state->count_declined < state->most_declined; row++) {
+        int64_t number = numbers[codes ? codes[row] : 0], low = first[row], high = last ? last[row] : low;
+        const Group *group = number < 0 || (skip && skip[row]) ? 0 : &state->groups[number];
+        if (!group || low < 0 || low > high || high >= group->upto)
+            state->declined[state->count_declined++] = row;
+        else if (!(last ? set_bits(state, group->bitmap, group->start + low, group->start + high)
+                        : set_bit(state, group->bitmap, group->start + low)))
+            break;
+        else
+            state->items += high - low + 1;
     }
     return row;
 }

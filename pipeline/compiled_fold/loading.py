@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 
 SOURCE = "kernel.c"
-_STATE, _TEXTS, _NUMBER = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+_STATE, _COLUMN, _NUMBER = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
 
 
 def this_machine() -> str:
@@ -43,8 +43,9 @@ def load(folder: Traversable) -> ctypes.CDLL | None:
             loaded = ctypes.CDLL(str(path))
     except OSError:
         return None
-    loaded.fanin_fold.argtypes = (_STATE, _TEXTS, _TEXTS, _TEXTS, _NUMBER, _NUMBER)
-    loaded.fanin_fold.restype = _NUMBER
+    loaded.fanin_fold.argtypes = (_STATE, _COLUMN, _COLUMN, _COLUMN, _NUMBER, _NUMBER)
+    loaded.fanin_fold_numbers.argtypes = (_STATE, *(_COLUMN,) * 5, _NUMBER, _NUMBER)
+    loaded.fanin_fold.restype = loaded.fanin_fold_numbers.restype = _NUMBER
     loaded.fanin_add_groups.argtypes = (_STATE, _NUMBER, _NUMBER)
     loaded.fanin_add_groups.restype = None
     return loaded

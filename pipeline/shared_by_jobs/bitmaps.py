@@ -215,7 +215,9 @@ class Fold:
     def blocks(self) -> tuple[Longs, Masks]:
         """Return the numbers of the blocks that hold any item, ascending, and their bytes."""
         numbers = np.flatnonzero(self._starts)
-        return numbers, self._blocks[self._starts[numbers] // BLOCK_BYTES]
+        places = self._starts[numbers] // BLOCK_BYTES
+        is_in_order = np.array_equal(places, np.arange(1, places.size + 1))
+        return numbers, self._blocks[1 : places.size + 1] if is_in_order else self._blocks[places]
 
     def _bits(self, items: Longs) -> Longs:
         """Return where each item would be if all blocks were stored one after another."""

@@ -99,6 +99,7 @@ def _on_this_machine(cores: str) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": " ".join(java_options(CLASS_ARCHIVE, cores)),
         "spark.executorEnv.PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared"))),
+        "spark.python.daemon.module": "pipeline.worker_daemon",
         "spark.sql.shuffle.partitions": "8",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -84,16 +84,28 @@ def a_column(random: Random, texts: list[str | None]) -> pa.Array:
     return column[before:-1]
 
 
+def a_column_of_numbers(random: Random, some: list[tuple[str, int]], rows: int) -> ItemNumbers:
+    """Indexes, or ranges of items, some of which are no index or end before they begin."""
+    chosen = random.choices(some, k=rows)
+    names = ([head.split(":")[at] for head, _ in chosen] for at in (0, 1))
+    first = [an_index(random, min(size, 2 * BLOCK_BITS)) for _, size in chosen]
+    lengths = [random.choice([0, 1, 7, 200, BLOCK_BITS + 9]) for _ in chosen]
+    ends = [first, [index + length for index, length in zip(first, lengths, strict=True)]]
+    for _ in range(random.choice([0, 0, rows // 10])):
+        random.choice(ends)[random.randrange(rows)] = random.choice([-1, -(2**63), 2**63 - 1, None, 0])
+    kinds = random.sample([pa.int64(), pa.string()], 1) if random.random() < 0.2 else [pa.int64()]
+    columns = [pa.array(column, pa.int64()).cast(kinds[0]) for column in ends]
+    return ItemNumbers(*(pa.array(each, pa.string()) for each in names), *columns[: random.choice([1, 2])])
+
+
 def a_portion(random: Random) -> Portion:
-    """Rows of some groups, in runs or in turns; seldom, ranges of items of one."""
+    """Rows of some groups, in runs or in turns."""
     rows, some = random.randrange(60), random.sample(GROUPS, random.choice([1, 1, 3, len(GROUPS)]))
     outcomes = random.choice([[None], [None], [None, "success"], ["success", "failure", "other", "", None]])
     outcome = pa.array(random.choices(outcomes, k=rows), pa.string())
     reason = pa.array(random.choices([None, "why", "a\nb"], k=rows), pa.string())
-    if random.random() < 0.1:
-        ends = np.array([an_index(random, 2 * BLOCK_BITS) for _ in range(2 * rows)], np.int64).reshape(2, -1)
-        names = (pa.array([text] * rows, pa.string()) for text in some[0][0].split(":")[:2])
-        return Portion(ItemNumbers(*names, *map(pa.array, ends)), outcome, reason)
+    if random.random() < 0.3:
+        return Portion(a_column_of_numbers(random, some, rows), outcome, reason)
     damaged = random.choice([0, 0.02, 0.3])
     ids = a_column(random, [an_id(random, some, damaged) for _ in range(rows)])
     return Portion(ItemIds(ids), outcome, reason, ("a line",) if random.random() < 0.1 else ())
