@@ -15,7 +15,7 @@ from fanin.cli.app import VERBS, built
 ROOT = Path(__file__).resolve().parents[2]
 NOT_NEEDED = {"aws_cdk", "boto3", "botocore", "ministack", "moto", "urllib3"}
 NOT_OF_STATUS = {
-    *("fanin.cli.batches.publish", "fanin.cli.stacks.local", "fanin.client.result_files", "rich"),
+    *("fanin.cli.batches.publish", "fanin.cli.local_run.local", "fanin.client.result_files", "rich"),
     *("fanin.client.task_model", "fanin.client.transports.reports"),
     *("fanin.tracker.reads.walking", "fanin.tracker.rules.acking", "fanin.tracker.service"),
 }

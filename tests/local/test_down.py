@@ -117,7 +117,7 @@ def test_list_says_which_checkout_started_a_run(runs):
 DETACHED = """
 import signal, sys
 from subprocess import Popen
-from fanin.cli.stacks import local
+from fanin.cli.local_run import local
 
 STARTS = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 local.subprocess.Popen = lambda _command, **options: Popen([sys.executable, "-c", STARTS], **options)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fanin import Fanin
 from fanin.cli.app import app
-from fanin.cli.stacks import local_inspection
+from fanin.cli.local_run import local_inspection
 
 
 def asked(run, *arguments):

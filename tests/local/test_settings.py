@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanin.cli.app import app
-from fanin.cli.stacks import local as command
+from fanin.cli.local_run import local as command
 from fanin.local import LocalRun, LocalRunError
 from fanin.local.deploying import assembly
 from fanin.local.origin import clone

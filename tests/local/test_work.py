@@ -12,7 +12,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.cli.stacks.local_work import too_short
+from fanin.cli.local_run.local_work import too_short
 from fanin.local.user_function import feeding
 from fanin.local.user_function.feeding import (
     EventPerformer,

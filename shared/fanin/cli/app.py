@@ -85,9 +85,9 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "reports.report": ("report",),
     "queues_and_tasks.work": ("work",),
     "mcp": ("mcp",),
-    "stacks.template": ("template",),
+    "template": ("template",),
     "queues_and_tasks.queue": ("queue",),
-    "stacks.local": ("local",),
+    "local_run.local": ("local",),
 }
 """The verbs of each module of ``fanin.cli``, so that a run loads one module, and not all."""
 

@@ -14,7 +14,7 @@ import typer
 
 from fanin.aws.messaging.queue_urls import queue_url
 from fanin.cli.arguments.where import use_profile
-from fanin.cli.stacks.local_work import SPEC
+from fanin.cli.local_run.local_work import SPEC
 from fanin.cli.terminal.exits import ExitCode, UsageError
 from fanin.cli.verbs import Profile, Region, VerbCommand
 from fanin.errors import InvalidRequest

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fanin.cli.stacks.local import Context, setting_of
+from fanin.cli.local_run.local import Context, setting_of
 from fanin.cli.terminal.output import note
 from fanin.cli.verbs import VerbCommand
 from fanin.local import prerequisites

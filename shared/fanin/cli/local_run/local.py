@@ -156,7 +156,7 @@ def list_() -> None:
 
 def add_to(root: typer.Typer) -> None:
     """Make them commands of *root*."""
-    from fanin.cli.stacks import local_inspection, local_work  # noqa: PLC0415  # they take options from here
+    from fanin.cli.local_run import local_inspection, local_work  # noqa: PLC0415  # they take options from here
 
     for command in (local_work.work, local_inspection.logs, local_inspection.bus):
         app.command(cls=VerbCommand)(command)

@@ -1,1 +1,0 @@
-"""The verbs of stacks: the local run, and the template to deploy."""
