@@ -19,7 +19,7 @@ from pipeline.compiled_fold.building import libraries
 from pipeline.compiled_fold.loading import SOURCE
 
 # These rooms import libraries that Spark does not have.
-PACKAGE_LEFT_OUT = frozenset({"api", "archive", "cli", "conformance", "local", "report", "testing"})
+PACKAGE_LEFT_OUT = frozenset({"api", "change_archive", "cli", "history_report", "local", "testing"})
 
 # The earliest time stamp that the zip format has.
 BEGINNING = (1980, 1, 1, 0, 0, 0)

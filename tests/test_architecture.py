@@ -156,6 +156,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.fan_out": {
         *LEAVES,
         "fanin.aws",
+        "pipeline.without_spark",
         "pipeline.shared_by_jobs",
         "fanin.cost",
         "fanin.publishing",
@@ -174,6 +175,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.reconcile": {
         *LEAVES,
         "pipeline.fan_out",
+        "pipeline.without_spark",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
         "fanin.cost",

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,13 +21,14 @@ import pyarrow.parquet as pq
 from lab.spark import engines, jobs
 from lab.spark.inputs import Logs, read_logs
 from lab.spark.usage import cpu_seconds, peak_megabytes
+from pipeline.compiled_fold import groups
 
 FOLDS = {
     "duckdb": engines.duckdb_fold,
     "polars": engines.polars_fold,
     "polars-numpy": engines.polars_numpy_fold,
 }
-HERE = {"local": jobs.fold_here, "local-acks": jobs.ack_here}
+HERE = {"local": jobs.fold_here, "local-numpy": jobs.fold_here, "local-acks": jobs.ack_here}
 NUMBERINGS = {"duckdb-files": engines.duckdb_number, "polars-files": engines.polars_number}
 RUNS = 2
 COMPARED = 100_000_000
@@ -40,6 +42,8 @@ def main() -> None:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
     elif way in HERE:
+        if way == "local-numpy":
+            patch.object(groups, "kernel", return_value=None).start()
         found = _runs(lambda: HERE[way](read_logs(folder / "logs")))
         digest = _digest_here(read_logs(folder / "logs"))
     elif way in NUMBERINGS:

@@ -1,8 +1,8 @@
 """Measures bulk_ack by the form of the rows of its logs, on one core: ``python -m lab.spark.forms``.
 
-Texts, integers and ranges of 64 items, by processes of this machine, beside DuckDB on the same files; what
-came out is compared. CPU is the least of several runs in a process, without the first: what else the machine
-does makes each longer.
+Texts, integers and ranges of 64 items, by processes of this machine, beside DuckDB on the same files; texts
+also without the compiled kernel, and by Polars with NumPy. What came out is compared. CPU is the least of
+several runs in a process, without the first: what else the machine does makes each longer.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 from lab.pages.results import Table, Target
 from lab.spark.__main__ import run
+from lab.spark.child import HERE
 from lab.spark.inputs import RANGE, write_logs
 from lab.spark.report import FORMS, keep_part
 
@@ -32,7 +33,7 @@ class Case:
 
 
 CASES = [
-    Case("item_id", "texts", ("local", "duckdb")),
+    Case("item_id", "texts", ("local", "local-numpy", "duckdb", "polars-numpy")),
     Case("index", "integers", ("local", "duckdb"), wanted=50),
     Case("first, last: 64 items", "ranges", ("local",), wanted=500),
     Case("the same, each in two longs of 64 bits", "ranges", ("local",), before=1),
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add("--rows", type=int, default=10_000_000, help="of each log (default 10000000)")
     add("--runs", type=int, default=10, help="in a process (default 10)")
-    add("--local-only", action="store_true", help="without DuckDB")
+    add("--local-only", action="store_true", help="without DuckDB and Polars")
     add("--keep", action="store_true", help="keep the result for docs/performance/spark.md")
     options = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
@@ -60,11 +61,11 @@ def _measured(case: Case, folder: Path, options: argparse.Namespace) -> dict[str
     write_logs(place / "logs", options.rows, case.form, case.before)
     items = options.rows * (RANGE if case.form == "ranges" else 1)
     rates, digests = {}, set()
-    for way in [way for way in case.ways if way == "local" or not options.local_only]:
+    for way in [way for way in case.ways if way in HERE or not options.local_only]:
         answer = run(way, place, runs=options.runs + 1)
         digests.add(answer["digest"])
         rates[way] = items / min(each["cpu"] for each in answer["runs"][1:]) / 1e6  # type: ignore[index]
-        print(f"{case.name:40} {way:8} {rates[way]:8,.1f} M items a CPU second", flush=True)
+        print(f"{case.name:40} {way:12} {rates[way]:8,.1f} M items a CPU second", flush=True)
     assert len(digests) == 1, f"{case.name}: the ways have made different bits: {digests}"
     return rates
 

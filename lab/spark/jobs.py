@@ -25,6 +25,7 @@ from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.on_spark import SparkEngine
+from pipeline.fan_out.on_spark import SparkEngine as FanOutEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.shared_by_jobs.session import spark_session
 
@@ -87,7 +88,7 @@ def number(spark: SparkSession, dataset: Path, out: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     api = Fanin(DirectTransport(Tracker(MemoryStore()), TENANT))
     request = FanOutRequest(str(dataset), str(manifest), None, "benchmark", str(out))
-    fan_out(spark, api, request, _unreported, "benchmark")
+    fan_out(FanOutEngine(spark), api, request, _unreported, "benchmark")
 
 
 def digest(found: Longs) -> str:

@@ -1,10 +1,12 @@
-"""Measures bulk_ack of small logs, by both engines, each run a process: ``python -m lab.spark.small``."""
+"""Measures bulk_ack and fan_out of few rows, by both engines: ``python -m lab.spark.small``."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -12,19 +14,31 @@ from tempfile import TemporaryDirectory
 
 from lab.pages.results import Table, Target
 from lab.pages.revision import ROOT
-from lab.spark.inputs import write_logs
+from lab.spark.inputs import write_dataset, write_logs
 from lab.spark.report import SMALL, keep_part
 from pipeline.without_spark.engines import LOCAL, SPARK
 
 DRY = ("--dry-run",)
-WAYS = {"local, dry run": (LOCAL, DRY), "local": (LOCAL, ()), "Spark, dry run": (SPARK, DRY)}
+WAYS: dict[str, tuple[str, str, Sequence[str]]] = {
+    "local, dry run": ("bulk_ack", LOCAL, DRY),
+    "local": ("bulk_ack", LOCAL, ()),
+    "Spark, dry run": ("bulk_ack", SPARK, DRY),
+    "fan_out --files, local": ("fan_out", LOCAL, ()),
+    "fan_out --files, Spark": ("fan_out", SPARK, ()),
+}
 TARGET_ROWS, TARGET_SECONDS = 1_000_000, 2.0
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("--rows", type=int, nargs="+", default=[100_000, TARGET_ROWS, 10_000_000], help="acks in the logs")
+    add(
+        "--rows",
+        type=int,
+        nargs="+",
+        default=[100_000, TARGET_ROWS, 10_000_000],
+        help="acks in the logs, rows of the dataset",
+    )
     add("--rounds", type=int, default=3, help="of all ways (default 3)")
     add("--keep", action="store_true", help="keep the result for docs/performance/spark.md")
     options = parser.parse_args(arguments)
@@ -39,15 +53,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _measured(folder: Path, rows: int, rounds: int) -> dict[str, float]:
     """Return the median of the CPU seconds of each way."""
     write_logs(folder / "logs", rows)
+    write_dataset(folder / "data.parquet", rows)
     found: dict[str, list[float]] = {}
-    for way, (engine, own) in [each for _ in range(rounds) for each in WAYS.items()]:
-        found.setdefault(way, []).append(_run(folder, engine, own))
-        print(f"{rows:>11,} rows, {way:<15} {found[way][-1]:6.2f} CPU s", flush=True)
+    for way, (job, engine, own) in [each for _ in range(rounds) for each in WAYS.items()]:
+        for name in ("manifest", "messages"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        started = time.perf_counter()
+        found.setdefault(way, []).append(_run(job, folder, engine, own))
+        seconds = time.perf_counter() - started
+        print(f"{rows:>11,} rows, {way:<23} {found[way][-1]:6.2f} CPU s in {seconds:6.2f} s", flush=True)
     return {way: median(seconds) for way, seconds in found.items()}
 
 
-def _run(folder: Path, engine: str, own: Sequence[str]) -> float:
-    command = [sys.executable, "-m", "lab.spark.shell", str(folder), "--engine", engine, "--cores", "2", *own]
+def _run(job: str, folder: Path, engine: str, own: Sequence[str]) -> float:
+    shell = [sys.executable, "-m", "lab.spark.shell", job, str(folder)]
+    command = [*shell, "--engine", engine, "--cores", "2", *own]
     completed = subprocess.run(  # noqa: S603 - our own
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, start_new_session=True
     )

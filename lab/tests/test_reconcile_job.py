@@ -20,7 +20,7 @@ def test_the_job_saves_what_is_outstanding_in_the_benchmark(spark, tmp_path):
     source, saved = tmp_path / "manifest", str(tmp_path / "saved")
     inputs.write_manifest(spark, source, ITEMS, part_rows=1000)
     exported = inputs.write_exports(tmp_path / "exports", ITEMS, outstanding)
-    loaded, _ = manifest.load(spark, str(source))
+    loaded = manifest.load(spark, str(source))
     snapshot = frames.from_exports(spark, [exported.batches, exported.pages], exported.batch_id)
 
     reconcile(

@@ -26,11 +26,9 @@ from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, count
 from pipeline.table_frames.tables import Tables
-from pipeline.without_spark.listing import listed
+from pipeline.without_spark.listing import ON_THIS_MACHINE, listed
 from pipeline.without_spark.output import commit
 from pipeline.without_spark.processes import Clock, Processes
-
-ON_THIS_MACHINE = "file:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,14 +73,13 @@ static inline int64_t digits(uint64_t eight, int64_t length) {
     return (int64_t)(eight * ((uint64_t)10000 << 32 | 1) >> 32);
 }
 
-/* The index that an id of so many bytes ends with; -1 if it is not in canonical form. */
+/* The index that an id of so many bytes ends with; negative if it is not in canonical form. */
 static inline int64_t index_of(const uint8_t *text, int64_t size) {
     int64_t length = size - HEAD;
     if (length > DIGITS || (text[HEAD] == '0' && length > 1)) return -1;
     int64_t low = digits(eight_bytes(text + size - 8), length < 8 ? length : 8);
     if (length <= 8 || low < 0) return low;
-    int64_t high = digits(eight_bytes(text + size - 16), length - 8);
-    return high < 0 ? -1 : high * 100000000 + low;
+    return digits(eight_bytes(text + size - 16), length - 8) * 100000000 + low; /* negative if digits are not */
 }
 
 /* The bit of a position, if all blocks were one after another. */

@@ -8,62 +8,44 @@ job that is started again with the same manifest finds its batch and its group a
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.fan_out import footers
-from pipeline.fan_out.footers import RowGroup
 from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
+from pipeline.fan_out.parts import (
+    COLUMNS,
+    NUMBERS,
+    Label,
+    Part,
+    check_total,
+    checked,
+    counted,
+    label_of,
+    place,
+    starts,
+)
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.output import is_committed, refuse_foreign, require_committed
-
-NUMBERS = ("part", "ord")
-COLUMNS = (*NUMBERS, "record")
-_RUN = "fanin.run"
-_SOURCE = "fanin.source"
+from pipeline.without_spark import pieces
 
 _WRITING = {
     "compression": "zstd",
-    # Version 2 delta-encodes the numbers, which then take almost no space.
-    "parquet.writer.version": "PARQUET_2_0",
+    # Hardly two rows are equal, and the writer would look each up.
+    "parquet.enable.dictionary#record": "false",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "true",
 }
 
 
-class NoManifest(ValueError):
-    """The output committed at this path is not a manifest."""
-
-
-class Damaged(ValueError):
-    """Files of a manifest are missing or duplicated, so its numbers are no longer identities."""
-
-
-class AnotherSource(ValueError):
-    """The manifest at this path was written from another dataset."""
-
-
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A committed manifest; *rows* has the columns part, ord and record."""
+    """A committed manifest; *rows* has the columns part, ord and record, as JSON."""
 
-    run: str
+    label: Label
     rows: DataFrame
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Counts of one part of a manifest; *size* and *widest* in bytes of JSON, 0 if not measured."""
-
-    number: int
-    rows: int
-    size: int = 0
-    widest: int = 0
 
 
 def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
@@ -72,41 +54,25 @@ def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
     Raises NotOurs if *path* holds anything else.
     """
     refuse_foreign(dataset.sparkSession, path, COLUMNS)
-    label = {_RUN: run, _SOURCE: source}
-    numbered = number_rows(dataset).withMetadata("part", label)
+    numbered = number_rows(dataset).withMetadata("part", Label(run, source).own)
     numbered.write.mode("overwrite").options(**_WRITING).parquet(path)
+    require_committed(path)
 
 
-def load(spark: SparkSession, path: str) -> tuple[Manifest, str]:
-    """Return the manifest committed at *path*, and the source it was written from. Raises NoManifest."""
+def load(spark: SparkSession, path: str) -> Manifest:
+    """Return the manifest committed at *path*. Raises NoManifest."""
     rows = spark.read.parquet(path)
-    label = rows.schema["part"].metadata if rows.columns == list(COLUMNS) else {}
-    if not {_RUN, _SOURCE} <= label.keys():
-        raise NoManifest(f"{path} holds no manifest of fan_out: name another --manifest")
-    return Manifest(label[_RUN], rows), label[_SOURCE]
-
-
-def ensure(
-    spark: SparkSession, path: str, read: Callable[[], DataFrame], *, run: str, source: str
-) -> Manifest:
-    """Return the manifest at *path*; if none is committed there, write it from *read* with the id *run*.
-
-    Raises AnotherSource if the committed one was not written from *source*.
-    """
-    if not is_committed(path):
-        write(read(), path, run=run, source=source)
-        require_committed(path)
-    manifest, written_from = load(spark, path)
-    if written_from != source:
-        raise AnotherSource(f"{path} holds {written_from}, not {source}: name another --manifest")
-    return manifest
+    label = label_of(rows.schema.json(), path)
+    if label.messages and is_committed(label.messages):
+        saved = spark.read.parquet(label.messages).where("copy = 1")
+        rows = saved.selectExpr("0 AS part", "position AS ord", "record")
+    return Manifest(label, rows)
 
 
 def measure(rows: DataFrame) -> list[Part]:
     """Return the parts of a manifest with their bytes, in order. Raises Damaged."""
     found = part_sizes(rows).collect()
-    _check_numbers(found)
-    return sorted((Part(r.part, r.rows, r.bytes, r.widest) for r in found), key=lambda part: part.number)
+    return checked((Part(row.part, row.rows, row.bytes, row.widest), row.last) for row in found)
 
 
 def count(manifest: Manifest) -> list[Part]:
@@ -115,50 +81,20 @@ def count(manifest: Manifest) -> list[Part]:
     If the footers have no statistics, or several parts in a row group, as of another writer, rows are read.
     """
     rows = manifest.rows
-    groups = footers.row_groups(rows.inputFiles(), NUMBERS)
-    found = _counted(groups) if all(map(_is_of_one_part, groups)) else _count_rows(rows)
-    _check_numbers(found)
-    return sorted((Part(r.part, r.rows) for r in found), key=lambda part: part.number)
+    footers = pieces.footers([unquote(uri) for uri in rows.inputFiles()], NUMBERS)
+    found = counted([group for footer in footers for group in footer.statistics])
+    parts = _count_rows(rows) if found is None else found
+    check_total(manifest.label, sum(part.rows for part in parts))
+    return parts
 
 
-def _is_of_one_part(group: RowGroup) -> bool:
-    """Return whether the statistics of *group* have both numbers, and one part."""
-    return len(group.values) == len(NUMBERS) and len(set(group.values["part"])) == 1
+def _count_rows(rows: DataFrame) -> list[Part]:
+    """Return the parts of a manifest from its rows without their records. Raises Damaged."""
+    found = rows.groupBy("part").agg(F.count("*").alias("rows"), F.max("ord").alias("last")).collect()
+    return checked((Part(row.part, row.rows), row.last) for row in found)
 
 
-def _counted(groups: Sequence[RowGroup]) -> list[Row]:
-    """Return (part, rows, last) of each part in row groups of one part each."""
-    rows: Counter[int] = Counter()
-    last: dict[int, int] = {}
-    for group in groups:
-        (part, _), (_, ord_) = group.values["part"], group.values["ord"]
-        rows[part] += group.rows
-        last[part] = max(ord_, last.get(part, 0))
-    return [Row(part=part, rows=rows[part], last=last[part]) for part in rows]
-
-
-def _count_rows(rows: DataFrame) -> list[Row]:
-    """Return (part, rows, last) of each part, from its rows without their records."""
-    return rows.groupBy("part").agg(F.count("*").alias("rows"), F.max("ord").alias("last")).collect()
-
-
-def _check_numbers(parts: Sequence[Row]) -> None:
-    """Raise Damaged unless each part has as many rows as its last number requires."""
-    for part in parts:
-        if part.rows != part.last + 1:
-            raise Damaged(
-                f"part {part.part} of the manifest has {part.rows} rows, numbered from 0 to {part.last}:"
-                " files of it are missing or duplicated; name another --manifest"
-            )
-
-
-def starts(parts: list[Part]) -> list[tuple[int, int]]:
-    """Return (part, start): the number of rows before each part."""
-    before = accumulate((part.rows for part in parts), initial=0)
-    return [(part.number, start) for part, start in zip(parts, before, strict=False)]
-
-
-def between(manifest: Manifest, parts: list[Part], ranges: Sequence[tuple[int, int]]) -> Manifest:
+def between(manifest: Manifest, parts: Sequence[Part], ranges: Sequence[tuple[int, int]]) -> Manifest:
     """Return *manifest* with only the rows whose positions are in *ranges*: (first, last), both inclusive.
 
     The condition compares the columns as they are stored, so that Parquet reads no row group and no page
@@ -166,14 +102,8 @@ def between(manifest: Manifest, parts: list[Part], ranges: Sequence[tuple[int, i
     parts of the manifest, in order.
     """
     before = starts(parts)
-    conditions = [_condition(_place(before, first), _place(before, last)) for first, last in ranges]
+    conditions = [_condition(place(before, first), place(before, last)) for first, last in ranges]
     return replace(manifest, rows=manifest.rows.where(" OR ".join(conditions) or "false"))
-
-
-def _place(starts: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
-    """Return the part and the ord of the row at *position*."""
-    part, start = starts[bisect_right(starts, position, key=lambda each: each[1]) - 1]
-    return part, position - start
 
 
 def _condition(first: tuple[int, int], last: tuple[int, int]) -> str:
@@ -185,7 +115,7 @@ def _condition(first: tuple[int, int], last: tuple[int, int]) -> str:
     return f"({ends} OR (part > {low} AND part < {high}))"
 
 
-def positions(manifest: Manifest, parts: list[Part]) -> DataFrame:
+def positions(manifest: Manifest, parts: Sequence[Part]) -> DataFrame:
     """Return every row with its position, 0 to N - 1."""
     table = manifest.rows.sparkSession.createDataFrame(starts(parts), schemas.STARTS)
     return with_positions(manifest.rows, table)

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from fanin.tracker.rules.page import PAGE_BITS_MAX
-
-PAGE_ITEMS = PAGE_BITS_MAX
-"""Messages are sent page by page, because neighbours are acked in one write. This affects speed only."""
+from pipeline.fan_out.json_texts import REFUSED
+from pipeline.fan_out.send import rows_together
 
 _ROW_BITS = 33
 _TIMESTAMPS = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-_REFUSED = ("\ufffe", "\uffff")
-"""Characters of JSON that SQS refuses in a message: see SendMessage in its API reference."""
 _SAMPLES = 10_000
 
 
 def number_rows(dataset: DataFrame) -> DataFrame:
-    """Return (part, ord, record): the task's number, the row's number in it, the row.
+    """Return (part, ord, record): the task's number, the row's number in it, the row as JSON.
 
     Another attempt of the task may read the rows in another order, so the numbers are an identity only
     after Spark's commit protocol has written them, from one attempt of each task.
     """
     ord_ = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _ROW_BITS) - 1))
     part = F.spark_partition_id().alias("part")
-    return dataset.select(part, ord_.alias("ord"), F.struct("*").alias("record"))
+    texts = dataset.select(F.to_json(F.struct("*"), _TIMESTAMPS).alias("record"))
+    return texts.select(part, ord_.alias("ord"), _sendable("record").alias("record"))
 
 
 def part_sizes(manifest: DataFrame) -> DataFrame:
     """Return (part, rows, last, bytes, widest): rows, last number, bytes of JSON, bytes of the widest row."""
-    length = F.octet_length(_json())
+    length = F.octet_length("record")
     rows = (F.count("*").alias("rows"), F.max("ord").alias("last"))
     measures = (*rows, F.sum(length).alias("bytes"), F.max(length).alias("widest"))
     return manifest.groupBy("part").agg(*measures).select("part", "rows", "last", "bytes", "widest")
@@ -74,24 +69,23 @@ MESSAGE = ("position", "copy", "item_id", "record")
 
 
 def as_messages(copies: DataFrame, partitions: int, chunk: int = 1) -> DataFrame:
-    """Return (position, copy, item_id, record as JSON), page by page; second copies are last.
+    """Return MESSAGE page by page; second copies are last.
 
     *chunk*: neighbours that no two partitions share.
     """
-    page = F.floor(F.col("position") / (chunk * ceil(PAGE_ITEMS / chunk)))
+    page = F.floor(F.col("position") / rows_together(chunk))
     ranged = copies.repartitionByRange(partitions, page)
     ordered = ranged.sortWithinPartitions("copy", "position")
-    return ordered.select("position", "copy", "item_id", _json().alias("record"))
+    return ordered.select(*MESSAGE)
 
 
-def as_files(copies: DataFrame) -> DataFrame:
-    """Return the same as `as_messages`, in the partitions and the order of *copies*."""
-    return copies.select("position", "copy", "item_id", _json().alias("record"))
+def _sendable(text: str) -> Column:
+    """Return the column *text* of JSON without the characters that SQS refuses.
 
-
-def _json() -> Column:
-    """Return the record as JSON with microseconds, and without the characters that SQS refuses."""
-    text = F.to_json("record", _TIMESTAMPS)
-    for character in _REFUSED:
-        text = F.replace(text, F.lit(character), F.lit(f"\\u{ord(character):04x}"))
-    return text
+    To look for a character is cheap; `replace` copies the text, whether it finds any or not.
+    """
+    sendable = F.col(text)
+    for character in REFUSED:
+        escaped = F.replace(sendable, F.lit(character), F.lit(f"\\u{ord(character):04x}"))
+        sendable = F.when(F.contains(F.col(text), F.lit(character)), escaped).otherwise(sendable)
+    return sendable

@@ -1,4 +1,4 @@
-"""Publishes a dataset as the items of one batch; session, tracker and request are arguments.
+"""Publishes a dataset as the items of one batch, by an engine: Spark, or processes of this machine.
 
 Dataset -> manifest, written once -> open a batch -> one add of N -> close -> publish. The batch is closed
 before its first message, so only consumers can complete it. A request that is repeated with the same
@@ -13,24 +13,16 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, SparkSession
-
 from fanin.cost import estimate as cost
 from fanin.errors import BatchEnded
 from fanin.publishing.caps import UNCAPPED, Caps
-from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
-from pipeline.fan_out import manifest, messages, send
-from pipeline.fan_out.send import BatchIsOver, send_all
-from pipeline.shared_by_jobs import datasets
-from pipeline.shared_by_jobs.output import refuse_foreign
-from pipeline.shared_by_jobs.progress import Report, watching
+from pipeline.fan_out import parts as numbering
+from pipeline.fan_out.parts import Label, Part
+from pipeline.fan_out.send import BatchIsOver, Queue
+from pipeline.shared_by_jobs.progress import Report
 
 _ANEW = "name another --manifest for a batch of its own"
-
-
-class RecordTooLong(ValueError):
-    """A row's message would be longer than SQS accepts."""
 
 
 class Reserved(Protocol):
@@ -72,7 +64,7 @@ class FanOutRequest:
 
     dataset: str
     manifest: str
-    queue: send.Queue | None
+    queue: Queue | None
     user_key: str
     files: str | None = None
     limit: int | None = None
@@ -92,6 +84,11 @@ class FanOutRequest:
     def neighbours(self) -> int:
         """Return how many rows are kept together."""
         return self.chunk or 1
+
+    @property
+    def is_written_once(self) -> bool:
+        """Return whether its messages may be its manifest: no row is measured or copied before."""
+        return bool(self.files) and not self.chaos_duplicates and self.caps.max_cost is None
 
     @property
     def source(self) -> str:
@@ -118,28 +115,91 @@ class FannedOut:
     retried: int = 0
 
 
-def fan_out(
-    spark: SparkSession, api: BatchApi, request: FanOutRequest, report: Report, run: str
-) -> FannedOut:
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A committed manifest: its label, and its parts in order."""
+
+    label: Label
+    parts: Sequence[Part]
+
+    @property
+    def total(self) -> int:
+        """Return the number of its rows."""
+        return sum(part.rows for part in self.parts)
+
+
+class Engine(Protocol):
+    """What reads the dataset, writes the manifest, and publishes its rows."""
+
+    def number(self, request: FanOutRequest, run: str) -> Numbered:
+        """Return the manifest of *request*; if none is committed, write it with the id *run*."""
+
+    def measure(self, request: FanOutRequest) -> Sequence[Part]:
+        """Return the parts that a manifest of *request* would have; nothing is written."""
+
+    def refuse_foreign(self, path: str) -> None:
+        """Raise NotOurs unless *path* is empty or holds messages."""
+
+    def save(self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report) -> Saved:
+        """Write the messages to ``request.files``, replacing those of an earlier batch."""
+
+    def send(
+        self, numbered: Numbered, items: Items, request: FanOutRequest, queue: Queue, report: Report
+    ) -> Mapping[str, int]:
+        """Send the messages to *queue*; return the COUNTS of `send`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The batch and the group whose items are the rows of a manifest; without items no group."""
+
+    batch_id: str
+    group_id: str
+
+    @property
+    def head(self) -> str:
+        """Return the beginning of each item id."""
+        return f"{self.batch_id}:{self.group_id}:"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How many messages were saved: *sent* items, and *copies* of some."""
+
+    sent: int
+    copies: int = 0
+
+
+def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Report, run: str) -> FannedOut:
     """Fan out *request*; *run* is the id of a manifest that is not committed yet."""
     if request.files:
-        refuse_foreign(spark, request.files, messages.MESSAGE)
-    committed = manifest.ensure(
-        spark, request.manifest, lambda: _dataset(spark, request), run=run, source=request.source
-    )
-    parts = manifest.measure(committed.rows)
-    _check_lengths(parts)
-    total = sum(part.rows for part in parts)
-    request.caps.check(total, sum(part.size for part in parts), request.chunk, request.copies)
-    report("manifest", {"path": request.manifest, "run": committed.run, "items": total})
-    closed = _closed(api, request, f"fan-out-{committed.run}", total)
+        engine.refuse_foreign(request.files)
+    numbered = engine.number(request, run)
+    total = numbered.total
+    numbering.check_lengths(numbered.parts)
+    size = sum(part.size for part in numbered.parts)
+    request.caps.check(total, size, request.chunk, request.copies)
+    report("manifest", {"path": request.manifest, "run": numbered.label.run, "items": total})
+    closed = _closed(api, request, f"fan-out-{numbered.label.run}", total)
     report("opened", _ids(closed, total))
     # An empty dataset still writes its files, so that the job that reads them finds them.
     if closed.is_complete and (total or not request.files):
         return FannedOut(closed.batch_id)
-    placed = manifest.positions(committed, parts)
-    items = messages.with_item_ids(placed, closed.batch_id, closed.group_id or "")
-    return _publish(items, closed.batch_id, total, request, report)
+    items = Items(closed.batch_id, closed.group_id or "")
+    if request.queue is None:
+        return _save(engine, numbered, items, request, report)
+    counts = engine.send(numbered, items, request, request.queue, report)
+    return FannedOut(closed.batch_id, counts["sent"], counts["copies"], counts["retried"])
+
+
+def _save(
+    engine: Engine, numbered: Numbered, items: Items, request: FanOutRequest, report: Report
+) -> FannedOut:
+    started = time.monotonic()
+    saved = engine.save(numbered, items, request, report)
+    counts = {"sent": saved.sent, "copies": saved.copies}
+    report("saved", {"path": request.files, **counts, "seconds": round(time.monotonic() - started, 3)})
+    return FannedOut(items.batch_id, **counts)
 
 
 def _closed(api: BatchApi, request: FanOutRequest, key: str, total: int) -> _Closed:
@@ -164,44 +224,9 @@ def _ids(closed: _Closed, total: int) -> dict[str, Any]:
     }
 
 
-def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
+def preview(engine: Engine, request: FanOutRequest) -> cost.Estimate:
     """Return the estimated cost of *request*. Reads the dataset; writes and sends nothing."""
-    parts = manifest.measure(messages.number_rows(_dataset(spark, request)))
-    _check_lengths(parts)
+    parts = engine.measure(request)
+    numbering.check_lengths(parts)
     rows, size = sum(part.rows for part in parts), sum(part.size for part in parts)
     return cost.estimate(ceil(request.copies * rows), ceil(request.copies * size), request.neighbours)
-
-
-def _publish(
-    items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
-) -> FannedOut:
-    copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
-    if request.queue is None:
-        return _save(messages.as_files(copies), batch_id, str(request.files), report)
-    paced = send.paced(items.sparkSession, total, request.rate)
-    frame = messages.as_messages(copies, paced.tasks, request.neighbours)
-    counts = send_all(frame, total, request.queue, paced.rate, report, pack=pack_of(request.chunk))
-    return FannedOut(batch_id, counts["sent"], counts["copies"], counts["retried"])
-
-
-def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedOut:
-    """Write the messages to files, replacing those of an earlier run."""
-    started = time.monotonic()
-    with watching(frame.sparkSession, report):
-        frame.write.mode("overwrite").parquet(path)
-        saved = frame.sparkSession.read.parquet(path).groupBy("copy").count().collect()
-    rows = {row.copy: row["count"] for row in saved}
-    fanned_out = FannedOut(batch_id, sent=rows.get(1, 0), copies=rows.get(2, 0))
-    seconds = round(time.monotonic() - started, 3)
-    report("saved", {"path": path, "sent": fanned_out.sent, "copies": fanned_out.copies, "seconds": seconds})
-    return fanned_out
-
-
-def _dataset(spark: SparkSession, request: FanOutRequest) -> DataFrame:
-    return datasets.read_dataset(spark, request.dataset, request.limit)
-
-
-def _check_lengths(parts: Sequence[manifest.Part]) -> None:
-    widest = max((part.widest for part in parts), default=0)
-    if widest + cost.ENVELOPE_BYTES > BATCH_BYTES:
-        raise RecordTooLong(f"a row has {widest:,} bytes of JSON; SQS takes {BATCH_BYTES:,} a message")

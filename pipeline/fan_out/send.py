@@ -1,4 +1,7 @@
-"""Sends a frame of messages to SQS from the executors: ten per SendMessageBatch, at a rate, with progress."""
+"""Sends rows of messages to SQS: ten per SendMessageBatch, at a rate, with progress.
+
+A frame of them is sent from the executors.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,27 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import boto3
 import pyarrow as pa
-from botocore.config import Config
-from pyspark.sql import DataFrame, SparkSession
 
 from fanin.aws.forking import cache_per_process
 from fanin.pacing import ATTEMPTS, Pace, waits
 from fanin.publishing.message_groups import message_group
 from fanin.publishing.packing import Pack, batches, singly
 from fanin.publishing.sending import send
+from fanin.tracker.rules.page import PAGE_BITS_MAX
 from pipeline.shared_by_jobs.progress import Count, Report, counter, counting, moving
-from pipeline.shared_by_jobs.stages import Paced, slots_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from pyspark.sql import DataFrame, SparkSession
 
+    from pipeline.shared_by_jobs.stages import Paced
+
+PAGE_ITEMS = PAGE_BITS_MAX
+"""Messages are sent page by page, because neighbours are acked in one write. This affects speed only."""
 ITEMS_A_TASK = 2048
 MOST_TASKS = 10_000
 PROGRESS_SECONDS = 1.0
-
-RETRIES = Config(
-    retries={"mode": "standard", "total_max_attempts": ATTEMPTS}, connect_timeout=5, read_timeout=20
-)
 
 COUNTS = ("sent", "copies", "retried", "acked")
 """The counts of a task: items sent, second copies, entries sent again after a failure, and rows left out."""
@@ -101,6 +102,11 @@ class Tally:
         return {"sent": self.sent.value, "copies": self.copies.value, "retried": self.retried.value}
 
 
+def rows_together(chunk: int) -> int:
+    """Return how many rows whole pages have that are also whole chunks."""
+    return chunk * ceil(PAGE_ITEMS / chunk)
+
+
 def task_count(items: int, slots: int) -> int:
     """Return how many tasks send *items*: enough to show progress, and to repeat little when one fails."""
     return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))
@@ -108,6 +114,9 @@ def task_count(items: int, slots: int) -> int:
 
 def paced(spark: SparkSession, items: int, rate: float | None) -> Paced:
     """Return the tasks that send *items*, at *rate* messages a second all together."""
+    # With Spark, which takes a second to import.
+    from pipeline.shared_by_jobs.stages import slots_of  # noqa: PLC0415
+
     slots = slots_of(spark)
     return slots.paced(task_count(items, slots.count), rate)
 
@@ -128,14 +137,19 @@ def send_all(
     spark, started = messages.sparkSession, time.monotonic()
     tally = Tally.of(spark)
 
-    def facts(counts: Mapping[str, int]) -> dict[str, Any]:
-        return {"items": total, "seconds": round(time.monotonic() - started, 3), **counts}
-
     progress = moving(report, "sent")
-    with counting(spark, PROGRESS_SECONDS, lambda: progress("progress", facts(tally.facts()))):
+    with counting(
+        spark, PROGRESS_SECONDS, lambda: progress("progress", facts_of(tally.facts(), total, started))
+    ):
         counts = send_frame(messages, queue, tally, rate, only, pack)
-    report("sent", facts({name: counts[name] for name in ("sent", "copies", "retried")}))
+    report("sent", facts_of(counts, total, started))
     return counts
+
+
+def facts_of(counts: Mapping[str, int], total: int, started: float) -> dict[str, Any]:
+    """Return the facts of the events ``progress`` and ``sent``."""
+    sent = {name: counts[name] for name in ("sent", "copies", "retried")}
+    return {"items": total, "seconds": round(time.monotonic() - started, 3), **sent}
 
 
 def send_frame(
@@ -158,8 +172,15 @@ def send_frame(
 def _send_part(
     found: Iterator[pa.RecordBatch], queue: Queue, tally: Tally, rate: float | None, only: Only, pack: Pack
 ) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_pylist([send_rows(_rows(found), queue, tally, rate, only, pack)])
+
+
+def send_rows(
+    rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only, pack: Pack
+) -> Counter[str]:
+    """Send every row of one task that *only* keeps, at least once each; return the COUNTS."""
     pace, counts = Pace(rate, time.monotonic()), Counter(dict.fromkeys(COUNTS, 0))
-    for batch in batches(pack(only(_rows(found), counts))):
+    for batch in batches(pack(only(rows, counts))):
         repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep, queue.group)
         copies = sum(message.items for message in batch if message.copy > 1)
         sent = {"sent": sum(m.items for m in batch) - copies, "copies": copies, "retried": repeats}
@@ -167,7 +188,7 @@ def _send_part(
         tally.add(sent)
         pace = pace.after(len(batch))
         time.sleep(pace.pause(time.monotonic()))
-    yield pa.RecordBatch.from_pylist([counts])
+    return counts
 
 
 def _rows(found: Iterator[pa.RecordBatch]) -> Iterator[Row]:
@@ -178,4 +199,9 @@ def _rows(found: Iterator[pa.RecordBatch]) -> Iterator[Row]:
 @cache_per_process
 def _client(queue: Queue) -> SQSClient:
     # One per worker process: a client cannot be pickled from the driver.
-    return boto3.client("sqs", region_name=queue.region, endpoint_url=queue.endpoint, config=RETRIES)
+    import boto3  # noqa: PLC0415  # a fifth of a second, which messages in files save
+    from botocore.config import Config  # noqa: PLC0415
+
+    retries = {"mode": "standard", "total_max_attempts": ATTEMPTS}
+    config = Config(retries=retries, connect_timeout=5, read_timeout=20)  # type: ignore[arg-type]
+    return boto3.client("sqs", region_name=queue.region, endpoint_url=queue.endpoint, config=config)

@@ -137,11 +137,10 @@ def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
     """Return (batch_id, position, record): the rows of the batches' datasets as JSON."""
     records = spark.createDataFrame([], "batch_id string, position long, record string")
     for batch_id, path in manifests.items():
-        loaded, _ = manifest.load(spark, path)
+        loaded = manifest.load(spark, path)
         positioned = manifest.positions(loaded, manifest.count(loaded))
-        record = F.to_json("record").alias("record")
         records = records.unionByName(
-            positioned.select(F.lit(batch_id).alias("batch_id"), "position", record)
+            positioned.select(F.lit(batch_id).alias("batch_id"), "position", "record")
         )
     return records
 

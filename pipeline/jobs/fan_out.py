@@ -16,22 +16,26 @@ from fanin.cost import estimate as cost
 from fanin.publishing.caps import Caps
 from fanin.tracker.rules.options import PUBLISHED
 from pipeline.fan_out import send
-from pipeline.fan_out.publish import FanOutRequest, fan_out, preview
+from pipeline.fan_out.local import REFUSALS, LocalEngine
+from pipeline.fan_out.publish import Engine, FanOutRequest, fan_out, preview
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.arguments import (
     add_batch_options,
     batch_options,
     chunk_size,
+    cores_of,
     job_parser,
     positive,
 )
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer
-from pipeline.shared_by_jobs.session import spark_session
+from pipeline.without_spark import engines
+from pipeline.without_spark.arrow import without_pandas
 
 REQUIRED = {"manifest": "--manifest", "api_url": "--api-url"}
 
 SENTENCES = {
+    **engines.CHOSEN,
     "manifest": "manifest {path}: {items:,} items",
     "opened": "batch {batchId}: {items:,} items, closed",
     "saved": "saved {sent:,} messages in {seconds:.1f} s, {copies:,} of them twice: {path}",
@@ -91,6 +95,7 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         help="send this share of items twice",
     )
     add("--seed", type=int, default=0, help="selects the items that are sent twice")
+    engines.add_engine(parser)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -111,13 +116,27 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace, emit: Report) -> None:
-    request = _request(options)
+    request, local = _request(options), LocalEngine(cores_of(options.cores))
+    chosen = engines.choose(options.engine, lambda: local.list_dataset(request), REFUSALS)
+    emit("engine", chosen)
+    if chosen["engine"] == engines.LOCAL:
+        without_pandas()
+        _publish(local, request, options, emit)
+        return
+    # Spark takes a second to import.
+    from pipeline.fan_out.on_spark import SparkEngine  # noqa: PLC0415
+    from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415
+
     with spark_session("fan_out", cores=options.cores) as spark:
-        if options.dry_run:
-            emit("estimate", preview(spark, request).facts())
-        else:
-            api = Fanin(options.api_url, region=options.region)
-            fan_out(spark, api, request, emit, run=str(uuid.uuid4()))
+        _publish(SparkEngine(spark), request, options, emit)
+
+
+def _publish(engine: Engine, request: FanOutRequest, options: argparse.Namespace, emit: Report) -> None:
+    if options.dry_run:
+        emit("estimate", preview(engine, request).facts())
+        return
+    api = Fanin(options.api_url, region=options.region)
+    fan_out(engine, api, request, emit, run=str(uuid.uuid4()))
 
 
 def _request(options: argparse.Namespace) -> FanOutRequest:

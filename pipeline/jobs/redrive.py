@@ -13,14 +13,20 @@ from collections.abc import Sequence
 
 from fanin.cost import estimate as cost
 from pipeline.fan_out import send
-from pipeline.reconcile.redrive import RedriveRequest, preview, redrive
-from pipeline.shared_by_jobs.arguments import chunk_size, job_parser, positive
+from pipeline.reconcile import local_redrive
+from pipeline.reconcile.resending import RedriveRequest
+from pipeline.shared_by_jobs.arguments import chunk_size, cores_of, job_parser, positive
 from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report, event_printer
-from pipeline.shared_by_jobs.session import spark_session
 from pipeline.table_frames import options as shared
+from pipeline.table_frames.tables import Tables
+from pipeline.without_spark import engines
+from pipeline.without_spark.arrow import without_pandas
+from pipeline.without_spark.listing import listed
 
 SENTENCES = {
+    **engines.CHOSEN,
     "batch": "batch {batchId}: {state}; what is sent was outstanding as of {takenAt}",
     "progress": "  sent {sent:,} of {items:,} in {seconds:.0f} s",
     "sent": "sent {sent:,} of {items:,} in {seconds:.1f} s; {retried:,} retried",
@@ -50,6 +56,7 @@ def arguments() -> argparse.ArgumentParser:
         help="at most R messages a second, all executors together",
     )
     add("--chunk", type=chunk_size, metavar="N", help="N neighbouring rows in a message (default: one)")
+    engines.add_engine(parser)
     shared.add_tables(parser)
     return parser
 
@@ -68,9 +75,30 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(options: argparse.Namespace, emit: Report) -> None:
     queue = send.Queue(options.queue_url or "", options.region, options.endpoint_url, options.message_group)
     request = RedriveRequest(options.saved, queue, options.failed, options.fresh, options.rate, options.chunk)
-    tables = shared.tables_of(options)
-    with spark_session("redrive", cores=options.cores) as spark:
-        if options.dry_run or tables is None:
+    tables = None if options.dry_run else shared.tables_of(options)
+    chosen = engines.choose(
+        options.engine, lambda: listed([request.saved]) if is_committed(request.saved) else []
+    )
+    emit("engine", chosen)
+    run = _run_here if chosen["engine"] == engines.LOCAL else _run_by_spark
+    run(request, tables, options.cores, emit)
+
+
+def _run_here(request: RedriveRequest, tables: Tables | None, cores: str, emit: Report) -> None:
+    without_pandas()
+    if tables is None:
+        emit("estimate", local_redrive.preview(request).facts())
+    else:
+        local_redrive.redrive(tables, request, emit, cores_of(cores))
+
+
+def _run_by_spark(request: RedriveRequest, tables: Tables | None, cores: str, emit: Report) -> None:
+    # Spark takes a second to import.
+    from pipeline.reconcile.redrive import preview, redrive  # noqa: PLC0415
+    from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415
+
+    with spark_session("redrive", cores=cores) as spark:
+        if tables is None:
             emit("estimate", preview(spark, request).facts())
         else:
             redrive(spark, tables, request, emit)

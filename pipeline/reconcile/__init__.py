@@ -5,5 +5,7 @@ first id, so that it counts once. Rows of items acked since are not sent.
 
 Ranges of the batch -> rows of the source, saved with a label -> redriven.
 
-Read in this order: ``outstanding.py``: pages joined to rows. ``run.py``: find and save. ``redrive.py``: send.
+Read in this order: ``rules.py``: what can be reconciled. ``outstanding.py``: pages joined to rows.
+``run.py``: find and save, by Spark; ``local.py``: by this machine. ``resending.py``: what is sent again;
+``redrive.py``: by Spark; ``local_redrive.py``: by this machine.
 """

@@ -7,7 +7,6 @@ instead: a row's page and bit follow from its position, and the bit is tested.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,28 +15,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.fan_out import messages
+from pipeline.reconcile.rules import Part
 from pipeline.shared_by_jobs import bitmaps, schemas
 from pipeline.shared_by_jobs.bitmaps import Masks
 
 LONGS_A_PAGE = bitmaps.MASK_BYTES // 8
 """Spark's `getbit` tests bits of a long, so a page mask is passed as an array of longs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One group of a batch of *total* items: *upto* items, from position *start* on."""
-
-    batch_id: str
-    group_id: str
-    start: int
-    upto: int
-    total: int
-    page_bits: int
-
-    @property
-    def leaves(self) -> range:
-        """The numbers of the leaf pages that hold its items."""
-        return range(self.start // self.page_bits, (self.start + self.upto - 1) // self.page_bits + 1)
 
 
 def wanted(leaves: DataFrame, pages: DataFrame, part: Part, failed: bool) -> DataFrame:
@@ -75,16 +58,11 @@ def _is_set(longs: str) -> Column:
 def _wanted(leaves: Iterator[pa.RecordBatch], page_bits: int, total: int) -> Iterator[pa.RecordBatch]:
     for batch in leaves:
         pages = batch.column("page").to_numpy()
-        acked, failed = (_rows(batch.column(name)) for name in ("bits", "failed"))
+        acked, failed = (bitmaps.masks_of(batch.column(name).to_pylist()) for name in ("bits", "failed"))
         outstanding = ~acked & bitmaps.item_masks(pages, page_bits, total)
         kept = (outstanding | failed).any(axis=1)
         columns = [pa.array(pages[kept]), _as_longs(outstanding[kept]), _as_longs(failed[kept])]
         yield pa.RecordBatch.from_arrays(columns, names=schemas.WANTED.names)
-
-
-def _rows(page_masks: pa.Array) -> Masks:
-    """Return the mask of each page; null, for a page that is not stored, is all zeros."""
-    return bitmaps.as_rows(mask or bytes(bitmaps.MASK_BYTES) for mask in page_masks.to_pylist())
 
 
 def _as_longs(rows: Masks) -> pa.Array:

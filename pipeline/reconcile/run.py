@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from fanin.tracker import GroupId, Mode, checked_batch_id
 from pipeline.fan_out import manifest
-from pipeline.reconcile.outstanding import Part, unfinished, wanted
+from pipeline.fan_out import parts as numbering
+from pipeline.reconcile.outstanding import unfinished, wanted
+from pipeline.reconcile.rules import (
+    LABEL,
+    NAMED,
+    CannotReconcile,
+    Label,
+    Part,
+    ReconcileRequest,
+    batch_of,
+    part_of,
+    refuse_malformed,
+    reported,
+)
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.output import is_committed, refuse_committed, refuse_foreign
 from pipeline.shared_by_jobs.progress import Report, watching
 from pipeline.shared_by_jobs.stages import cached
 from pipeline.table_frames.frames import TableSnapshot
-from pipeline.table_frames.rows import Facts, may_be_gone
+from pipeline.table_frames.rows import Facts
 
 RANGES_MAX = 16
 """The most ranges. The condition of each is evaluated for every row that is read: with 64 ranges that held
@@ -56,43 +69,6 @@ def _ranges(ordered: Longs, part: Part, most: int) -> list[tuple[int, int]]:
 
 BROADCAST_PAGES = 1_000_000
 """The most leaves that are broadcast, 128 bytes each; more are joined by a shuffle, with all rows."""
-NAMED = 5
-"""Malformed rows that an error lists."""
-_LABEL = "fanin.outstanding"
-
-
-class CannotReconcile(ValueError):
-    """Tables, manifest and request contradict each other; the message says how."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReconcileRequest:
-    """The batch, the path of its manifest (*source*), and the path for the result (*saved*).
-
-    *group_id*: the group whose items are the rows of the manifest; None if the batch has one group.
-    *failed*: find failed items too.
-    """
-
-    batch_id: str
-    source: str
-    saved: str
-    group_id: str | None = None
-    failed: bool = False
-
-    def __post_init__(self) -> None:
-        checked_batch_id(self.batch_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """The batch and group of saved rows; *taken_at* (ISO 8601): the time of the tables' state."""
-
-    tenant: str
-    batch_id: str
-    group_id: str
-    page_bits: int
-    taken_at: str
-    source: str
 
 
 def reconcile(
@@ -110,7 +86,7 @@ def _reconcile(
 ) -> dict[str, int]:
     started, taken_at = time.monotonic(), snapshot.taken_at.isoformat()
     batch = _batch(snapshot, request.batch_id)
-    report("batch", _facts(batch) | {"takenAt": taken_at})
+    report("batch", reported(batch) | {"takenAt": taken_at})
     source = _source(spark, request.source)
     parts = manifest.count(source)
     rows = sum(each.rows for each in parts)
@@ -127,7 +103,7 @@ def _reconcile(
 
 def save(rows: DataFrame, label: Label, path: str) -> None:
     """Commit *rows* (OUTSTANDING with *record*) to *path*, replacing an uncommitted write."""
-    about = {_LABEL: json.dumps(asdict(label))}
+    about = {LABEL: json.dumps(asdict(label))}
     rows.withMetadata("position", about).write.mode("overwrite").parquet(path)
 
 
@@ -137,9 +113,9 @@ def load(spark: SparkSession, path: str) -> tuple[Label, DataFrame]:
         raise CannotReconcile(f"nothing that reconcile saved is at {path}")
     rows = spark.read.parquet(path)
     about = rows.schema["position"].metadata if "position" in rows.columns else {}
-    if _LABEL not in about:
+    if LABEL not in about:
         raise CannotReconcile(f"{path} does not hold rows that reconcile saved")
-    return Label(**json.loads(about[_LABEL])), rows
+    return Label(**json.loads(about[LABEL])), rows
 
 
 def count(rows: DataFrame) -> dict[str, int]:
@@ -151,52 +127,16 @@ def count(rows: DataFrame) -> dict[str, int]:
 
 def _batch(snapshot: TableSnapshot, batch_id: str) -> Facts:
     """Return the row of the batch (BATCHES). Raises CannotReconcile if its pages are not reliable."""
-    _refuse_malformed(snapshot)
-    found = snapshot.batches.where(F.col("batch_id") == batch_id).toArrow().to_pylist()
-    if len(found) != 1:
-        raise CannotReconcile(f"batch {batch_id} has {len(found)} rows in what was read; expected one")
-    batch: Facts = found[0]
-    if batch["mode"] != Mode.EXACT:
-        raise CannotReconcile(f"batch {batch_id} is estimated: it counts acks and keeps no items")
-    if may_be_gone(batch, snapshot.taken_at):
-        raise CannotReconcile(f"batch {batch_id} is so old that its pages may have been deleted")
-    return batch
-
-
-def _refuse_malformed(snapshot: TableSnapshot) -> None:
-    """Raise CannotReconcile if any row is malformed: its items would count as outstanding."""
     malformed = snapshot.malformed.limit(NAMED).collect()
-    if malformed:
-        named = "".join(f"\n  {row.location}: {row.problem}" for row in malformed)
-        raise CannotReconcile(f"malformed rows in the tables (at most {NAMED} are listed):{named}")
+    refuse_malformed([(row.location, row.problem) for row in malformed])
+    found = snapshot.batches.where(F.col("batch_id") == batch_id).toArrow().to_pylist()
+    return batch_of(found, batch_id, snapshot.taken_at)
 
 
 def _source(spark: SparkSession, path: str) -> manifest.Manifest:
     if not is_committed(path):
         raise CannotReconcile(f"no manifest is committed at {path}")
-    return manifest.load(spark, path)[0]
-
-
-def part_of(batch: Facts, rows: int, group_id: str | None) -> Part:
-    """Return the group whose items are the *rows* of the manifest. Raises CannotReconcile."""
-    batch_id, total = batch["batch_id"], batch["total"]
-    counts = f"the manifest has {rows} rows, the batch {total} items"
-    if group_id is None and (rows != total or not rows):
-        raise CannotReconcile(f"{counts}: name the group of the rows with --group")
-    named = group_id if group_id is not None else str(GroupId.make(batch["salt"], batch_id, 0, total))
-    group = _group(named)
-    if group is None or not group.is_of(batch["salt"], batch_id):
-        raise CannotReconcile(f"{named} is not a group of batch {batch_id}")
-    if group.upto != rows:
-        raise CannotReconcile(f"{counts}, the group {group.upto}: this is the manifest of another group")
-    return Part(batch_id, named, group.start, group.upto, total, batch["page_bits"])
-
-
-def _group(text: str) -> GroupId | None:
-    try:
-        return GroupId.decode(text)
-    except ValueError:
-        return None
+    return manifest.load(spark, path)
 
 
 def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> DataFrame:
@@ -206,7 +146,7 @@ def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> 
 
 
 def _outstanding(
-    source: manifest.Manifest, parts: list[manifest.Part], leaves: DataFrame, part: Part
+    source: manifest.Manifest, parts: Sequence[numbering.Part], leaves: DataFrame, part: Part
 ) -> DataFrame:
     """Return OUTSTANDING with *record*; if *leaves* (WANTED) are few, only ranges around them are read."""
     if leaves.count() <= BROADCAST_PAGES:
@@ -219,9 +159,3 @@ def _pages(leaves: DataFrame) -> Longs:
     """Return the page numbers of WANTED."""
     pages: Longs = leaves.select("page").toArrow().column("page").to_numpy()
     return pages
-
-
-def _facts(batch: Facts) -> Facts:
-    """Return the facts of the batch that are reported; never its salt."""
-    names = {"batchId": "batch_id", "state": "state", "items": "total", "failed": "failed"}
-    return {name: batch[column] for name, column in names.items()}

@@ -91,6 +91,10 @@ READ: Mapping[type[option_kinds.Kind], Callable[[Any], Any]] = {
 """How an option is read, by its kind, if it is not as it is parsed."""
 
 
+_FLAGS = {"--mode": "--batch-mode"}
+"""Flags of options that Glue takes for itself: the jobs name them otherwise."""
+
+
 def add_batch_options(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
     """Add the options *names* of a batch to *parser*, as ``fanin open`` has them."""
     add = parser.add_argument_group("options of the batch").add_argument
@@ -99,7 +103,7 @@ def add_batch_options(parser: argparse.ArgumentParser, names: Iterable[str]) -> 
         flag, _, metavar = form.partition(" ")
         parsed = PARSED.get(type(option.kind), lambda _: {})(option.kind)
         parsed |= {"metavar": metavar} if metavar else {}
-        add(flag, dest=option.argument, help=text.replace("%", "%%"), **parsed)
+        add(_FLAGS.get(flag, flag), dest=option.argument, help=text.replace("%", "%%"), **parsed)
 
 
 def batch_options(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

@@ -75,6 +75,11 @@ def as_rows(page_masks: Iterable[bytes]) -> Masks:
     return np.frombuffer(b"".join(page_masks), np.uint8).reshape(-1, MASK_BYTES)
 
 
+def masks_of(page_masks: Iterable[bytes | None]) -> Masks:
+    """Return the mask of each page; None, of a page that is not stored, is all zeros."""
+    return as_rows(mask or bytes(MASK_BYTES) for mask in page_masks)
+
+
 def to_column(masks: Masks) -> pa.Array:
     """Return an Arrow array with one binary value per row."""
     offsets = np.arange(masks.shape[0] + 1, dtype=np.int32) * masks.shape[1]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import accumulate
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-
-from pipeline.shared_by_jobs import files, schemas
+from pipeline.shared_by_jobs import files
 from pipeline.shared_by_jobs.errors import sentence
-from pipeline.shared_by_jobs.session import FAILURES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 CATALOG = DATA / "catalog.jsonl.bz2"
@@ -65,6 +65,9 @@ def read_dataset(spark: SparkSession, path: str, limit: int | None = None) -> Da
 
 def _first(rows: DataFrame, limit: int) -> DataFrame:
     """Return the first *limit* rows of files, each in its partition: Spark's own limit moves all to one."""
+    # With Spark, which takes a second to import.
+    from pyspark.sql import functions as F  # noqa: PLC0415
+
     part = F.spark_partition_id()
     counts = {row.part: row["count"] for row in rows.groupBy(part.alias("part")).count().collect()}
     before = accumulate(counts.get(number, 0) for number in range(max(counts, default=0) + 1))
@@ -74,6 +77,10 @@ def _first(rows: DataFrame, limit: int) -> DataFrame:
 
 
 def _load(spark: SparkSession, path: str) -> DataFrame:
+    # With Spark, which takes a second to import.
+    from pipeline.shared_by_jobs import schemas  # noqa: PLC0415
+    from pipeline.shared_by_jobs.session import FAILURES  # noqa: PLC0415
+
     name, options = format_of(path)
     reader = spark.read.format(name).options(**options)
     if name in ("csv", "json"):

@@ -54,7 +54,7 @@ def known(formats: Iterable[str], compressions: Iterable[str]) -> str:
 
 def whole(path: str) -> str:
     """Return *path* as every process understands it: a URI, or an absolute path."""
-    return path.rstrip("/") if "://" in path else os.path.abspath(path)
+    return path.rstrip("/") if "://" in path or path.startswith("file:") else os.path.abspath(path)
 
 
 def as_spark_names(path: str) -> tuple[pyarrow.fs.FileSystem, str]:

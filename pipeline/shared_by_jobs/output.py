@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from pyarrow.fs import FileSelector, FileSystem, FileType
-from pyspark.sql import SparkSession
 
-from pipeline.shared_by_jobs.files import as_spark_names
-from pipeline.shared_by_jobs.session import FAILURES
+from pipeline.shared_by_jobs.files import as_spark_names, located
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _HIDDEN = ("_", ".")
 """First characters of the names of files that Spark keeps beside its data."""
 _PART = "part-"
-_COMMITTED = "_SUCCESS"
+COMMITTED = "_SUCCESS"
 
 
 class AlreadyThere(ValueError):
@@ -30,8 +32,8 @@ class NotSeen(ValueError):
 
 def is_committed(path: str) -> bool:
     """Return whether the job that wrote *path* committed its output."""
-    system, folder = _located(path)
-    return bool(system.get_file_info(f"{folder.rstrip('/')}/{_COMMITTED}").type == FileType.File)
+    system, folder = place_of(path)
+    return bool(system.get_file_info(f"{folder.rstrip('/')}/{COMMITTED}").type == FileType.File)
 
 
 def refuse_committed(path: str) -> None:
@@ -51,15 +53,22 @@ def refuse_foreign(spark: SparkSession, path: str, columns: Sequence[str]) -> No
 
     Raises NotSeen if Spark finds files there that this process does not.
     """
+    if not check_own(path, lambda: _columns(spark, path), columns) and _columns(spark, path) is not None:
+        raise NotSeen(f"Spark finds files in {path}, and this process does not: {_BOTH}")
+
+
+def check_own(path: str, read: Callable[[], list[str] | None], columns: Sequence[str]) -> list[str]:
+    """Return the names of the files at *path*. Raises NotOurs unless they are Parquet with these *columns*.
+
+    *read* returns the columns of the files, or None if they are no Parquet files.
+    """
     names = [name for name in _names(path) if not name.startswith(_HIDDEN)]
     foreign = next((name for name in names if not name.startswith(_PART)), None)
-    found = _columns(spark, path) if foreign is None else None
-    if found is not None and not names:
-        raise NotSeen(f"Spark finds files in {path}, and this process does not: {_BOTH}")
-    if foreign is None and names and found != list(columns):
+    if foreign is None and names and read() != list(columns):
         foreign = names[0]
     if foreign is not None:
         raise NotOurs(f"{path} holds {foreign}, which this job did not write: name another path")
+    return names
 
 
 _BOTH = "name a path that both have, such as s3://BUCKET/PATH"
@@ -67,21 +76,24 @@ _BOTH = "name a path that both have, such as s3://BUCKET/PATH"
 
 def _names(path: str) -> list[str]:
     """Return the names in the folder *path*, or its own name if it is a file; none if nothing is there."""
-    system, folder = _located(path)
+    system, folder = place_of(path)
     found = system.get_file_info(folder)
     if found.type == FileType.File:
         return [found.base_name]
     return [each.base_name for each in system.get_file_info(FileSelector(folder, allow_not_found=True))]
 
 
-def _located(path: str) -> tuple[FileSystem, str]:
+def place_of(path: str) -> tuple[FileSystem, str]:
+    """Return the file system of *path*, and the path within it; a query is of Arrow's notation."""
     try:
-        return as_spark_names(path)
+        return located(path) if "://" in path and "?" in path else as_spark_names(path.rstrip("/"))
     except OSError as error:
         raise NotSeen(f"{path}: {error}") from error
 
 
 def _columns(spark: SparkSession, path: str) -> list[str] | None:
+    from pipeline.shared_by_jobs.session import FAILURES  # noqa: PLC0415  # with Spark it takes a second
+
     try:
         return spark.read.parquet(path).columns
     except FAILURES:

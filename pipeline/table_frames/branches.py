@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fanin.pacing import Pace
-from fanin.tracker import Batch, BatchKey, TrackerStore
+from fanin.tracker import Batch, BatchKey, Mode, TrackerStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from fanin.tracker.rules.tree import Shape
@@ -44,7 +44,9 @@ class Branch:
 
 
 def branches_of(batch: Batch) -> list[Branch]:
-    """Return the branches of *batch*, about a million items each."""
+    """Return the branches of *batch*, about a million items each; an estimated batch has none."""
+    if batch.mode is not Mode.EXACT:
+        return []
     count = -(-batch.total // batch.shape.width(1))
     return [Branch(number, batch.total, batch.shape) for number in range(count)]
 

@@ -11,72 +11,25 @@ different times. A single row is always whole.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from fanin.pacing import Pace
-from fanin.tracker import Batch, BatchKey, Mode
+from fanin.tracker import Batch, BatchKey
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames import export
 from pipeline.table_frames.branches import Branch, branches_of, read_branch
 from pipeline.table_frames.export import DataFile, Line
-from pipeline.table_frames.rows import Facts, Item, MalformedRow, facts_of, read_row
+from pipeline.table_frames.rows import Facts, facts_of
+from pipeline.table_frames.scanning import Segment, location, row_of, scan
 from pipeline.table_frames.tables import Tables
-
-UNIT_BYTES = 8192
-"""Bytes that one read unit of an eventually consistent Scan reads."""
-LARGEST_ROW = 4096
-"""Bytes of the tracker's largest rows: batches with a user key and a parent, and pages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Segment *number* of *of* segments of *table*; *rate*: read units a second of this segment."""
-
-    tables: Tables
-    table: str
-    number: int
-    of: int
-    rate: float | None = None
-
-    def request(self, about: str | None) -> dict[str, Any]:
-        """Return the first request; *about*: return only rows of this batch id, although all are read."""
-        request: dict[str, Any] = {
-            "TableName": self.table,
-            "Segment": self.number,
-            "TotalSegments": self.of,
-            "ReturnConsumedCapacity": "TOTAL",
-        }
-        if self.rate:
-            request["Limit"] = max(1, int(self.rate * UNIT_BYTES / LARGEST_ROW))
-        if about:
-            request["FilterExpression"] = "contains(pk, :about)"
-            request["ExpressionAttributeValues"] = {":about": {"S": about}}
-        return request
-
-
-def scan(segment: Segment, about: str | None, sleep: Callable[[float], None] = time.sleep) -> Iterator[Item]:
-    """Yield every row of the segment; a row written during the Scan may be old or new."""
-    request, pace = segment.request(about), Pace(segment.rate, time.monotonic())
-    while True:
-        answer = segment.tables.client.scan(**request)
-        yield from answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            return
-        request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-        pace = pace.after(answer["ConsumedCapacity"]["CapacityUnits"])
-        sleep(pace.pause(time.monotonic()))
-
 
 ROWS_A_BATCH = 1000
 SEGMENTS_A_SLOT = 4
@@ -140,7 +93,7 @@ def from_batch(
     are read. *rate*: read units a second, all executors together.
     """
     taken_at, batch = datetime.now(UTC), tables.store.get(key)
-    branches = branches_of(batch) if batch is not None and batch.mode is Mode.EXACT else []
+    branches = branches_of(batch) if batch else []
     paced = slots_of(spark).paced(len(branches) + 1, rate)
     numbers = spark.range(0, len(branches) + 1, 1, paced.tasks)
     task = partial(
@@ -170,30 +123,15 @@ def _read_branches(
 
 def _read_files(files: Iterator[pa.RecordBatch], about: str | None) -> Iterator[pa.RecordBatch]:
     named = (DataFile(file["path"], file["items"]) for batch in files for file in batch.to_pylist())
-    return _batches(_row(line) for file in named for line in export.lines(file, about))
+    return _batches(row_of(line) for file in named for line in export.lines(file, about))
 
 
 def _scan_parts(
     numbers: Iterator[pa.RecordBatch], parts: Sequence[Segment], about: str | None
 ) -> Iterator[pa.RecordBatch]:
     chosen = (parts[number] for batch in numbers for number in batch.column(0).to_pylist())
-    found = (Line(_location(part, item), item) for part in chosen for item in scan(part, about))
-    return _batches(_row(line) for line in found)
-
-
-def _location(part: Segment, item: Item) -> str:
-    return f"{part.table} {item.get('pk', {}).get('S')}"
-
-
-def _row(line: Line) -> Facts:
-    """Return *line* as a row of ROWS, empty for rows beside pages and batches."""
-    if line.item is None:
-        return {"location": line.location, "problem": line.problem}
-    try:
-        page, batch = read_row(line.item)
-    except MalformedRow as error:
-        return {"location": line.location, "problem": str(error)}
-    return {"page": page, "batch": batch}
+    found = (Line(location(part, item), item) for part in chosen for item in scan(part, about))
+    return _batches(row_of(line) for line in found)
 
 
 def _batches(rows: Iterable[Facts]) -> Iterator[pa.RecordBatch]:

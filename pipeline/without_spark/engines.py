@@ -28,15 +28,22 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def choose(asked: str, files: Callable[[], Sequence[ListedFile]]) -> dict[str, Any]:
-    """Return the *engine* for the input *files*, and *why*, as the facts of an event."""
+def choose(
+    asked: str,
+    files: Callable[[], Sequence[ListedFile]],
+    refusals: tuple[type[Exception], ...] = (NotListed,),
+) -> dict[str, Any]:
+    """Return the *engine* for the input *files*, and *why*, as the facts of an event.
+
+    *refusals*: what *files* raises where only Spark takes the input.
+    """
     if asked != AUTO:
         return {"engine": asked, "why": "as asked"}
     if has_cluster():
         return {"engine": SPARK, "why": "a cluster runs the job"}
     try:
         size = sum(file.size for file in files())
-    except NotListed as error:
+    except refusals as error:
         return {"engine": SPARK, "why": str(error)}
     of = f"{size:,} bytes of input; local up to {LOCAL_BYTES:,}"
     return {"engine": LOCAL if size <= LOCAL_BYTES else SPARK, "why": of}

@@ -13,6 +13,8 @@ from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from pipeline.shared_by_jobs.files import ListedFile, as_spark_names
 
+ON_THIS_MACHINE = "file:"
+"""How the paths of listed files begin that are on this machine."""
 _PATTERN = re.compile(r"[*?\[]")
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing.context import BaseContext
@@ -105,7 +105,7 @@ class Processes:
                     yield task, _outcome(lambda task=task: work(task, shared))  # type: ignore[misc]
             return
         _preload(self._context, work)
-        pool = ProcessPoolExecutor(self.number, self._context, _begin, (shared,))
+        pool = ProcessPoolExecutor(self.number, self._context, _begin, (shared, dict(os.environ)))
         try:
             yield from _as_they_end({pool.submit(_call, work, task): task for task in tasks}, clock)
         finally:
@@ -146,8 +146,12 @@ def _preload(context: BaseContext, work: Callable[..., object]) -> None:
 _SHARED: list[Any] = []
 
 
-def _begin(shared: object) -> None:
-    """Keep what the tasks share, and end with the parent: it may be killed."""
+def _begin(shared: object, environment: Mapping[str, str]) -> None:
+    """Keep what the tasks share, and end with the parent: it may be killed.
+
+    *environment*: of the parent; a fork server has that of its own start, maybe with other credentials.
+    """
+    os.environ.update(environment)
     without_pandas()
     _SHARED[:] = [shared]
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pyspark
 import pytest
 
+from fanin_cdk.packaging.paths import PACKAGE
 from infra import pipeline_code
 from infra.paths import PIPELINE
 from pipeline.compiled_fold.building import HERE, libraries
@@ -79,6 +80,7 @@ def test_every_job_is_in_the_zip_and_nothing_that_runs_on_a_laptop(archive):
 
     assert {"pipeline/entry.py", "pipeline/jobs/fan_out.py"} <= jobs | {"pipeline/entry.py"} <= names
     assert not [name for name in names if name.startswith(("fanin/local/", "fanin/cli/"))]
+    assert {path.name for path in PACKAGE.iterdir()} > pipeline_code.PACKAGE_LEFT_OUT
 
 
 def test_the_same_sources_are_the_same_bytes_whenever_they_were_written(tmp_path):
@@ -157,4 +159,4 @@ def test_spark_submit_runs_a_job_from_the_zip_alone(archive, tmp_path):
     )
 
     assert completed.returncode == 0, completed.stderr
-    assert completed.stdout.startswith("992 messages: ")
+    assert completed.stdout.splitlines()[1].startswith("992 messages: ")

@@ -15,6 +15,7 @@ from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from pipeline.fan_out import publish
+from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.fan_out.send import Queue
 from pipeline.shared_by_jobs.datasets import CATALOG
@@ -41,7 +42,7 @@ def main() -> None:
     api = Fanin(DirectTransport(Tracker(Tables(*options.tables).store), TENANT))
     request = FanOutRequest(str(CATALOG), options.manifest, Queue(*options.queue), "driver", limit=ROWS)
     with spark_session("driver", cores="2", settings=SETTINGS) as spark:
-        publish.fan_out(spark, api, request, _report, run="run")
+        publish.fan_out(SparkEngine(spark), api, request, _report, run="run")
 
 
 def _report(event, facts) -> None:

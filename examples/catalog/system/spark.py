@@ -18,10 +18,9 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import SparkSession
 
 from fanin.local.aws_emulator import parent_watch
-from pipeline.fan_out import manifest
+from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.jobs import fan_out
-from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.session import started_session
 
@@ -57,14 +56,7 @@ def request_of(given: Sequence[str]) -> FanOutRequest:
 
 def prepare(spark: SparkSession, request: FanOutRequest) -> None:
     """Write the manifest, count it, and start the Python processes that send."""
-    written = manifest.ensure(
-        spark,
-        request.manifest,
-        lambda: datasets.read_dataset(spark, request.dataset, request.limit),
-        run=str(uuid.uuid4()),
-        source=request.source,
-    )
-    manifest.measure(written.rows)
+    SparkEngine(spark).number(request, run=str(uuid.uuid4()))
     slots = spark.sparkContext.defaultParallelism
     spark.sparkContext.parallelize(range(slots), slots).foreachPartition(_load)
 

@@ -22,7 +22,7 @@ from pipeline.shared_by_jobs.bitmaps import BLOCK_BITS
 
 TENANT = "tenant"
 STORE = MemoryStore()
-SIZES = {1024: (40, 3 * BLOCK_BITS, 1, 2**22), 1000: (700, 200_000), 7: (500, 3), 1: (50,)}
+SIZES = {1024: (40, 3 * BLOCK_BITS, 1, 2**30), 1000: (700, 200_000), 7: (500, 3), 1: (50,)}
 
 
 def opened(page_bits: int, *sizes: int, **options) -> list[tuple[str, int]]:
@@ -101,8 +101,8 @@ def a_column_of_numbers(random: Random, some: list[tuple[str, int]], rows: int) 
 def a_portion(random: Random) -> Portion:
     """Rows of some groups, in runs or in turns."""
     rows, some = random.randrange(60), random.sample(GROUPS, random.choice([1, 1, 3, len(GROUPS)]))
-    words = random.choice([[None], [None], [None, "success"], ["success", "failure", "other", "", None]])
-    outcome = pa.array(random.choices(words, k=rows), pa.string())
+    outcomes = random.choice([[None], [None], [None, "success"], ["success", "failure", "other", "", None]])
+    outcome = pa.array(random.choices(outcomes, k=rows), pa.string())
     reason = pa.array(random.choices([None, "why", "a\nb"], k=rows), pa.string())
     if random.random() < 0.3:
         return Portion(a_column_of_numbers(random, some, rows), outcome, reason)

@@ -233,7 +233,7 @@ def test_a_task_is_planned_only_for_pages_that_pushed_positions_may_be_in(access
 
     list(reader.pushFilters([pushed("GreaterThan", AT, 127)]))
 
-    assert [part.number for part in reader.partitions()] == [2]
+    assert [part.branch.number for part in reader.partitions()] == [2]
 
 
 def test_a_reader_takes_filters_only_if_asked_to(access, batch):

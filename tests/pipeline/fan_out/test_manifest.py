@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from functools import reduce
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from pipeline.fan_out import manifest
+from pipeline.fan_out import manifest, parts
+from pipeline.fan_out.on_spark import SparkEngine
+from pipeline.fan_out.publish import FanOutRequest
 from tests.pipeline.conftest import restless
 
 ROWS = 1000
@@ -44,11 +47,18 @@ def placed(committed: manifest.Manifest) -> dict[int, int]:
     """The row at each position."""
     rows = manifest.positions(committed, manifest.measure(committed.rows)).collect()
     assert len({row.position for row in rows}) == len(rows)
-    return {row.position: row.record.id for row in rows}
+    return {row.position: json.loads(row.record)["id"] for row in rows}
 
 
-def ensure(spark, path: str, frame, run: str = "run-1", source: str = "a dataset") -> manifest.Manifest:
-    return manifest.ensure(spark, path, lambda: frame, run=run, source=source)
+def ensure(spark, path: str, frame, run: str = "run-1") -> manifest.Manifest:
+    """The manifest of a run over *frame*, which is read only if *path* has none."""
+
+    class Engine(SparkEngine):
+        def _read(self, request):
+            return frame() if callable(frame) else frame
+
+    Engine(spark).number(FanOutRequest("a dataset", path, None, "k"), run)
+    return manifest.load(spark, path)
 
 
 def test_positions_are_dense_and_every_row_keeps_its_own_though_its_source_gives_another_order_each_time(
@@ -66,9 +76,9 @@ def test_a_committed_manifest_is_used_again_and_nothing_is_read(spark, whole):
     def refuse():
         raise AssertionError("the dataset was read again")
 
-    again = manifest.ensure(spark, str(whole), refuse, run="run-2", source="a dataset")
+    again = ensure(spark, str(whole), refuse, run="run-2")
 
-    assert (again.run, again.rows.count()) == ("run-1", ROWS)
+    assert (again.label.run, again.rows.count()) == ("run-1", ROWS)
 
 
 def test_what_a_dead_write_left_behind_is_written_anew(spark, copy):
@@ -76,16 +86,16 @@ def test_what_a_dead_write_left_behind_is_written_anew(spark, copy):
 
     found = ensure(spark, str(copy), spark.range(7), run="run-2")
 
-    assert (found.run, len(placed(found))) == ("run-2", 7)
+    assert (found.label.run, len(placed(found))) == ("run-2", 7)
 
 
 def test_a_file_that_is_there_twice_gives_no_two_rows_one_position(spark, copy):
     first, *_ = copy.glob("part-*")
     shutil.copy(first, first.with_name("part-again.parquet"))
-    loaded, _ = manifest.load(spark, str(copy))
+    loaded = manifest.load(spark, str(copy))
 
     for measured in (lambda: manifest.measure(loaded.rows), lambda: manifest.count(loaded)):
-        with pytest.raises(manifest.Damaged, match="has 500 rows, numbered from 0 to 249"):
+        with pytest.raises(parts.Damaged, match="has 500 rows, numbered from 0 to 249"):
             measured()
 
 
@@ -101,10 +111,12 @@ PICKED = {
 @pytest.fixture(scope="module")
 def picked(spark, whole) -> list[Row]:
     """The rows of all that is picked, by one job."""
-    whole, _ = manifest.load(spark, str(whole))
-    parts = manifest.count(whole)
-    kept = {name: manifest.between(whole, parts, ranges) for name, ranges in PICKED.items()}
-    frames = [manifest.positions(rows, parts).withColumn("pick", F.lit(name)) for name, rows in kept.items()]
+    whole = manifest.load(spark, str(whole))
+    counted = manifest.count(whole)
+    kept = {name: manifest.between(whole, counted, ranges) for name, ranges in PICKED.items()}
+    frames = [
+        manifest.positions(rows, counted).withColumn("pick", F.lit(name)) for name, rows in kept.items()
+    ]
     return reduce(DataFrame.union, frames).collect()
 
 
@@ -113,17 +125,19 @@ def test_exactly_the_rows_of_the_ranges_are_kept_at_their_positions(picked, name
     rows = [row for row in picked if row.pick == name]
 
     wanted = [position for first, last in PICKED[name] for position in range(first, last + 1)]
-    assert sorted((row.position, row.record.id) for row in rows) == [(each, each) for each in wanted]
+    assert sorted((row.position, json.loads(row.record)["id"]) for row in rows) == [
+        (each, each) for each in wanted
+    ]
 
 
 def test_ranges_lie_where_the_rows_do_though_parts_before_them_are_empty(spark, path):
     committed = ensure(spark, path, dataset(spark).where(f"id >= {PART_ROWS} AND id % 3 = 0"))
-    parts = manifest.count(committed)
+    counted = manifest.count(committed)
 
-    rows = manifest.positions(manifest.between(committed, parts, [(1, 2), (90, 91)]), parts).collect()
+    rows = manifest.positions(manifest.between(committed, counted, [(1, 2), (90, 91)]), counted).collect()
 
-    assert [part.number for part in parts] == [1, 2, 3]
-    assert {row.position: row.record.id for row in rows} == {1: 255, 2: 258, 90: 522, 91: 525}
+    assert [part.number for part in counted] == [1, 2, 3]
+    assert {row.position: json.loads(row.record)["id"] for row in rows} == {1: 255, 2: 258, 90: 522, 91: 525}
 
 
 @pytest.mark.parametrize("change", ["without statistics", "in one file"])
@@ -132,6 +146,6 @@ def test_a_manifest_that_another_writer_wrote_again_is_counted_by_its_rows(spark
     for file in copy.glob("*part-*"):
         file.unlink()
     pq.write_table(table, files[0], write_statistics=change == "in one file")
-    loaded, _ = manifest.load(spark, str(copy))
+    loaded = manifest.load(spark, str(copy))
 
-    assert manifest.count(loaded) == [manifest.Part(number, PART_ROWS) for number in range(PARTS)]
+    assert manifest.count(loaded) == [parts.Part(number, PART_ROWS) for number in range(PARTS)]

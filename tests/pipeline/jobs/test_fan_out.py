@@ -11,13 +11,13 @@ import pytest
 
 from pipeline.fan_out.messages import MESSAGE
 from pipeline.jobs import fan_out
-from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs import datasets, session
 
 
 @pytest.fixture
 def job(spark, api, sqs, tmp_path, monkeypatch):
     """Runs the job with more arguments, in the session of the tests."""
-    monkeypatch.setattr(fan_out, "spark_session", lambda name, cores: nullcontext(spark))
+    monkeypatch.setattr(session, "spark_session", lambda name, cores: nullcontext(spark))
     monkeypatch.setattr(fan_out, "Fanin", lambda url, region: api)
     places = ["--api-url", "http://127.0.0.1:1", "--manifest", str(tmp_path / "m"), "--region", "us-east-1"]
     to_queue = ["--queue-url", sqs.queue.url]

@@ -11,6 +11,7 @@ from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from pipeline.jobs import fan_out
+from pipeline.shared_by_jobs import session
 from tests.pages import assert_shown, commands_of
 from tests.testing.test_features_page import WITH_SPARK, of
 
@@ -18,7 +19,7 @@ FILES = ("books.jsonl", "manifest", "messages", "rejects")
 
 
 def test_the_jobs_print_what_the_page_shows(spark, tables, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(fan_out, "spark_session", lambda *_, **__: nullcontext(spark))
+    monkeypatch.setattr(session, "spark_session", lambda *_, **__: nullcontext(spark))
     client = Fanin(DirectTransport(Tracker(tables.store), "t"))
     monkeypatch.setattr(fan_out, "Fanin", lambda *_, **__: client)
     named = {"TENANT": "t", "BATCHES_TABLE": tables.batches, "PAGES_TABLE": tables.pages, "URL": "http://x"}

@@ -201,7 +201,10 @@ def test_a_history_is_made_of_the_archive(world, ids, batch_id):
         rows = world.tables.client.scan(TableName=table)["Items"]
         folder = Path(world.path(f"changes/table={kind}"))
         folder.mkdir(parents=True)
-        (folder / "rows.jsonl").write_text("".join(json.dumps(record(row)) + "\n" for row in rows))
+        # The archive has no salts.
+        named = ({name: value for name, value in row.items() if name != "salt"} for row in rows)
+        lines = (json.dumps(record(row)) for row in named)
+        (folder / "rows.jsonl").write_text("\n".join(lines))
 
     given = ["--archive", world.path("changes"), "--out", world.path("history")]
     assert world.call("history", *given, "--manifest", f"{batch_id}={world.path('manifest')}") is None

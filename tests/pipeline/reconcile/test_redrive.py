@@ -12,14 +12,17 @@ from fanin import Fanin
 from fanin.client.consuming.chunks import chunk_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import BatchKey, State, Tracker
+from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
+from pipeline.fan_out.send import BatchIsOver
 from pipeline.jobs import redrive
+from pipeline.reconcile import local_redrive, run
 from pipeline.reconcile import redrive as redriving
-from pipeline.reconcile import run
-from pipeline.reconcile.redrive import BatchIsOver, RedriveRequest
+from pipeline.reconcile.resending import RedriveRequest
 from pipeline.reconcile.run import ReconcileRequest
-from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs import datasets, session
 from pipeline.table_frames import frames
+from pipeline.without_spark.engines import LOCAL, SPARK
 from tests.pipeline.conftest import live_tables, recording_queue
 from tests.pipeline.exporting import put_rows
 
@@ -59,7 +62,7 @@ def lossy(spark, aws, tmp_path_factory) -> LossyBatch:
         api = Fanin(DirectTransport(Tracker(tables.store, page_bits=PAGE_BITS), "tenant"))
         catalog = str(datasets.CATALOG_SLICE)
         request = FanOutRequest(catalog, f"{path}/manifest", sqs.queue, "k", limit=ITEMS)
-        batch_id = fan_out(spark, api, request, quiet, run="run-1").batch_id
+        batch_id = fan_out(SparkEngine(spark), api, request, quiet, run="run-1").batch_id
         sent = received(sqs)
         api.ack(sent[index]["itemId"] for index in set(sent) - WITHHELD - FAILED)
         api.fail(sent[index]["itemId"] for index in FAILED)
@@ -74,7 +77,8 @@ def lossy(spark, aws, tmp_path_factory) -> LossyBatch:
 class World:
     """The lossy batch in live tables, after reconcile."""
 
-    def __init__(self, spark, tables, sqs, lossy: LossyBatch) -> None:
+    def __init__(self, spark, tables, sqs, lossy: LossyBatch, engine: str) -> None:
+        self.engine = engine
         self.spark, self.tables, self.sqs, self.saved = spark, tables, sqs, lossy.saved
         self.api = Fanin(DirectTransport(Tracker(tables.store), "tenant"))
         self.batch_id, self.first = lossy.batch_id, lossy.messages
@@ -89,12 +93,14 @@ class World:
 
     def redrive(self, **more) -> dict[str, int]:
         request = replace(RedriveRequest(self.saved, self.sqs.queue), **more)
+        if self.engine == LOCAL:
+            return local_redrive.redrive(self.tables, request, quiet, 1)
         return redriving.redrive(self.spark, self.tables, request, quiet)
 
 
-@pytest.fixture
-def world(spark, tables, sqs, lossy) -> World:
-    return World(spark, tables, sqs, lossy)
+@pytest.fixture(params=[SPARK, LOCAL])
+def world(request, spark, tables, sqs, lossy) -> World:
+    return World(spark, tables, sqs, lossy, request.param)
 
 
 def same(messages: dict[int, dict]) -> dict[int, tuple]:
@@ -160,16 +166,17 @@ def test_a_batch_that_is_over_is_not_redriven(world):
 
 
 def test_the_job_says_what_it_would_cost_and_what_it_did(world, monkeypatch, capsys):
-    monkeypatch.setattr(redrive, "spark_session", lambda name, cores: nullcontext(world.spark))
+    monkeypatch.setattr(session, "spark_session", lambda name, cores: nullcontext(world.spark))
     tables, queue = world.tables, world.sqs.queue
     places = ["--batches-table", tables.batches, "--pages-table", tables.pages, "--region", tables.region]
     ends = ["--tables-endpoint-url", tables.endpoint, "--endpoint-url", queue.endpoint]
 
-    redrive.main(["--saved", world.saved, "--dry-run", "--failed"])
+    saved = ["--saved", world.saved, "--engine", world.engine, "--cores", "1"]
+    redrive.main([*saved, "--dry-run", "--failed"])
     before = world.received()
-    redrive.main(["--saved", world.saved, "--queue-url", queue.url, *places, *ends, "--json"])
+    redrive.main([*saved, "--queue-url", queue.url, *places, *ends, "--json"])
 
-    estimate, *events = capsys.readouterr().out.splitlines()
+    _, estimate, *events = capsys.readouterr().out.splitlines()
     assert (estimate.startswith(f"{len(WITHHELD | FAILED)} messages: "), before) == (True, {})
     assert json.loads(events[-1]) == {"event": "redriven", "sent": 7, "retried": 0, "acked": 0}
 

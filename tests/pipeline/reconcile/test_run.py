@@ -18,13 +18,15 @@ from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
+from pipeline.reconcile import local, local_redrive
 from pipeline.reconcile import run as reconciling
 from pipeline.reconcile.run import CannotReconcile, ReconcileRequest
-from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs import datasets, session
 from pipeline.shared_by_jobs.output import NotOurs
 from pipeline.table_frames import frames
 from pipeline.table_frames.rows import facts_of
-from tests.pipeline.exporting import TAKEN_AT, rows_of, write_tables
+from pipeline.without_spark.engines import LOCAL, SPARK
+from tests.pipeline.exporting import TAKEN_AT, put_rows, rows_of, write_tables
 
 UNKNOWN = "279c2b71-e1f5-4990-bd17-501cbba536f4"
 ITEMS = 992
@@ -45,8 +47,9 @@ def source(spark, tmp_path_factory) -> str:
 class World:
     """A tracker in memory, its exports, and what reconcile saves."""
 
-    def __init__(self, spark, source: str, folder: Path) -> None:
+    def __init__(self, spark, source: str, folder: Path, engine: str = SPARK) -> None:
         self.store, self.spark, self.source, self.folder = MemoryStore(), spark, source, folder
+        self.engine = engine
         self.api = Fanin(DirectTransport(Tracker(self.store, page_bits=PAGE_BITS), "tenant"))
         self.events: dict[str, dict] = {}
 
@@ -63,22 +66,31 @@ class World:
 
     def reconcile(self, batch_id: str, change: Callable = lambda row: row, days: int = 0, **more) -> str:
         """Reconcile a changed export, so many days after it was taken; the path of what is saved."""
-        snapshot = frames.from_exports(self.spark, self.export(change), batch_id)
-        late = frames.TableSnapshot(snapshot.taken_at + timedelta(days), snapshot.rows)
         request = ReconcileRequest(batch_id, self.source, str(self.folder / "saved"))
         request = replace(request, **more)
-        reconciling.reconcile(self.spark, late, request, self.events.__setitem__)
+        if self.engine == LOCAL:
+            found = local.from_exports(self.export(change), batch_id, 1)
+            local.reconcile(replace(found, taken_at=found.taken_at + timedelta(days)), request, self.report)
+            return request.saved
+        snapshot = frames.from_exports(self.spark, self.export(change), batch_id)
+        late = frames.TableSnapshot(snapshot.taken_at + timedelta(days), snapshot.rows)
+        reconciling.reconcile(self.spark, late, request, self.report)
         return request.saved
+
+    def report(self, event: str, facts: dict) -> None:
+        self.events[event] = facts
 
     def reconciled(self, batch_id: str, **more) -> tuple[reconciling.Label, dict]:
         """The label of what was saved, and its rows by their positions."""
-        label, rows = reconciling.load(self.spark, self.reconcile(batch_id, **more))
+        path = self.reconcile(batch_id, **more)
+        label, rows = reconciling.load(self.spark, path)
+        assert local_redrive.load(path).label == label
         return label, {row.position: row for row in rows.collect()}
 
 
-@pytest.fixture
-def world(spark, source, tmp_path) -> World:
-    return World(spark, source, tmp_path)
+@pytest.fixture(params=[SPARK, LOCAL])
+def world(request, spark, source, tmp_path) -> World:
+    return World(spark, source, tmp_path, request.param)
 
 
 def all_but(items, withheld: Iterable[int]) -> list[str]:
@@ -96,7 +108,7 @@ def test_exactly_the_items_that_were_withheld_or_failed_are_named_with_their_ids
 
     label, rows = world.reconciled(batch_id, failed=True)
 
-    committed, _ = manifest.load(world.spark, source)
+    committed = manifest.load(world.spark, source)
     placed = manifest.positions(committed, manifest.measure(committed.rows)).where("position < 6").collect()
     assert {index: row.item_id for index, row in rows.items()} == {
         index: items[index] for index in WITHHELD | FAILED
@@ -122,7 +134,7 @@ def damage_records(folder: Path, parts: Iterable[int]) -> None:
             columns = map(
                 group.column, range(group.num_columns) if group.column(0).statistics.min in parts else ()
             )
-            for column in (each for each in columns if each.path_in_schema.startswith("record.")):
+            for column in (each for each in columns if each.path_in_schema == "record"):
                 first = column.dictionary_page_offset or column.data_page_offset
                 content[first : first + column.total_compressed_size] = b"\xff" * column.total_compressed_size
         path.write_bytes(content)
@@ -135,7 +147,7 @@ def test_parts_without_an_outstanding_item_are_not_read(world, source, tmp_path)
     copy = tmp_path / "manifest"
     shutil.copytree(source, copy)
     world.source = str(copy)
-    sizes = [part.rows for part in manifest.count(manifest.load(world.spark, world.source)[0])]
+    sizes = [part.rows for part in manifest.count(manifest.load(world.spark, world.source))]
     withheld = {sizes[0] - 1, sizes[0], sum(sizes[:2])}
     batch_id, (items,) = world.batch(ITEMS)
     world.api.ack(all_but(items, withheld))
@@ -239,14 +251,14 @@ def test_only_what_reconcile_saved_is_loaded(spark, tmp_path, written):
 
 @pytest.fixture
 def job(world, monkeypatch):
-    """Runs the job over new exports, in the session of the tests."""
-    monkeypatch.setattr(reconcile, "spark_session", lambda name, cores: nullcontext(world.spark))
+    """Runs the job over live tables, or over new exports, in the session of the tests."""
+    monkeypatch.setattr(session, "spark_session", lambda name, cores: nullcontext(world.spark))
 
-    def run(batch_id: str, *more: str) -> None:
+    def run(batch_id: str, *live: str) -> None:
         batches, found = world.export()
-        places = ["--manifest", world.source, "--out", str(world.folder / "out")]
-        exports = ["--batches-export", batches, "--pages-export", found]
-        reconcile.main(["--batch", batch_id, *places, *exports, *more])
+        places = ["--manifest", world.source, "--out", str(world.folder / "out"), "--failed"]
+        read = live or ["--batches-export", batches, "--pages-export", found]
+        reconcile.main(["--batch", batch_id, "--engine", world.engine, "--cores", "1", *places, *read])
 
     return run
 
@@ -260,6 +272,23 @@ def test_the_job_says_what_it_found_and_does_not_write_over_it(world, job, capsy
     assert "of 992 rows 0 outstanding, 0 failed" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="name another --out"):
         job(batch_id)
+
+
+def test_live_tables_name_the_same_items_by_a_scan_and_by_the_keys_of_a_tenant(world, job, tables, capsys):
+    batch_id, (items,) = world.batch(ITEMS)
+    world.api.ack(all_but(items, WITHHELD | FAILED))
+    world.api.fail(items[index] for index in FAILED)
+    put_rows(tables, rows_of(world.store))
+    live = ["--batches-table", tables.batches, "--pages-table", tables.pages]
+    live += ["--region", tables.region, "--tables-endpoint-url", tables.endpoint]
+
+    for by in ([], ["--tenant", "tenant"]):
+        job(batch_id, *live, *by)
+        shutil.rmtree(world.folder / "out")
+
+    assert capsys.readouterr().out.count("of 992 rows 9 outstanding, 2 failed") == 2
+    with pytest.raises(SystemExit, match="has 0 rows"):
+        job(batch_id, *live, "--tenant", "another")
 
 
 @pytest.mark.parametrize("named", [[], ["--batches-table", "B"], ["--pages-export", "/x"]])

@@ -13,7 +13,7 @@ from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, PageMasks, digits
 from fanin.tracker.rules.tree import stretches
-from pipeline.fan_out import messages
+from pipeline.fan_out import send
 from pipeline.reconcile import outstanding
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.table_frames import rows
@@ -50,7 +50,7 @@ def test_a_page_mask_holds_bit_i_in_bit_i_mod_8_of_byte_i_div_8(mask):
 def test_the_bits_of_a_page_are_the_trackers():
     full = digits((1 << PAGE_BITS_MAX) - 1)
 
-    assert bitmaps.MASK_BYTES * 8 == PAGE_BITS_MAX == messages.PAGE_ITEMS == Tracker(MemoryStore()).page_bits
+    assert bitmaps.MASK_BYTES * 8 == PAGE_BITS_MAX == send.PAGE_ITEMS == Tracker(MemoryStore()).page_bits
     assert outstanding.LONGS_A_PAGE * 64 == PAGE_BITS_MAX
     assert len(list(full)) == rows.DIGITS
     assert (2**bitmaps.PAGE_SHIFT, 2**bitmaps.BLOCK_SHIFT) == (PAGE_BITS_MAX, bitmaps.BLOCK_PAGES)

@@ -47,3 +47,14 @@ def test_a_task_fails_after_its_last_attempt_and_at_once_for_its_input(tmp_path,
         run(1, (tmp_path / "a", kind, 99))
 
     assert len((tmp_path / "a").read_text()) == attempts
+
+
+def variable(name, _):
+    return os.environ[name]
+
+
+def test_a_task_has_the_environment_of_its_run_and_not_of_one_before(monkeypatch):
+    for value in ("first", "second"):
+        monkeypatch.setenv("FANIN_TEST", value)
+
+        assert list(Processes(2, may_fork=False).run(variable, ["FANIN_TEST"], None, CLOCK)) == [value]

@@ -190,7 +190,7 @@ def create_page(table: str, key: PageKey, page: Page, expires_at: datetime) -> I
 
     Numbers are written out, because a parameter of each digit takes longer to send than the digit.
     """
-    digit_values = "".join(f",'d{digit}':{value}" for digit, value in digits(page.bits))
+    digit_values = "".join([f",'d{digit}':{value}" for digit, value in digits(page.bits)])
     compacted = ",'compacted':true" if page.compacted else ""
     row = f"'pk':?,'n':{page.n},'ttl':{seconds(expires_at)}{compacted}{digit_values}"
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{row}}}', "Parameters": [text(str(key))]}

@@ -10,6 +10,8 @@ A page of an estimated batch has no digits: it counts acks in ``n``, duplicates 
 
 from __future__ import annotations
 
+import string
+from binascii import b2a_base64
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -18,6 +20,9 @@ from fanin.tracker.rules.model import Outcome
 DIGIT_BITS = 6
 DIGIT_MAX = 2**DIGIT_BITS - 1
 PAGE_BITS_MAX = 1024
+_BASE64 = (string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/").encode()
+_VALUES = bytes.maketrans(_BASE64, bytes(range(2**DIGIT_BITS)))
+"""The value of each character of base64, whose digits have 6 bits, too: it cuts a page in one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +150,11 @@ def lowest(mask: int) -> int:
 
 def digits(mask: int) -> Iterator[tuple[int, int]]:
     """Yield the digits of *mask* that are not 0, as (digit, value), lowest first."""
-    digit = lowest(mask) // DIGIT_BITS if mask else 0
-    mask >>= digit * DIGIT_BITS
-    while mask:
-        if value := mask & DIGIT_MAX:
-            yield digit, value
-        mask >>= DIGIT_BITS
-        digit += 1
+    first = lowest(mask) // DIGIT_BITS if mask else 0
+    mask >>= first * DIGIT_BITS
+    octets = mask.to_bytes(-(-mask.bit_length() // 24) * 3, "big")  # 3 bytes are 4 characters of base64
+    values = b2a_base64(octets, newline=False).translate(_VALUES)
+    return (pair for pair in enumerate(reversed(values), first) if pair[1])
 
 
 def bits_of(values: Iterator[tuple[int, int]]) -> int:
