@@ -53,7 +53,7 @@ def draw(random: Random) -> Scenario:
         eagerness=random.choice((0.1, 0.3, 0.8)),
         fold=random.choice((1, 1, 2, 3)),
         copies=random.choice(((1,), (1, 1, 2), (1, 2, 3))),
-        plain=False,
+        is_basic=False,
         failing=random.choice((0.0, 0.3, 0.6)),
         both=random.choice((0.3, 0.8)),
         sweepers=random.choice((0, 1, 2)),

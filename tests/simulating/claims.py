@@ -19,8 +19,9 @@ class Claim(NamedTuple):
     sentence: str
 
     def stands(self) -> bool:
-        """Return whether the page has the sentence."""
-        return self.sentence in re.sub(r"\s+", " ", (DOCS / f"{self.page}.md").read_text())
+        """Return whether the page has the sentence, or its reference."""
+        pages = (DOCS / f"{name}.md" for name in (self.page, f"{self.page}_reference"))
+        return any(self.sentence in re.sub(r"\s+", " ", page.read_text()) for page in pages if page.exists())
 
 
 BY_PAGE = {

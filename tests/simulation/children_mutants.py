@@ -59,19 +59,20 @@ def _unnoted(store, item, batch_ids):
     """That the child whose place is taken has ended is left to the one who ended it."""
 
 
-def _any_failure(policy, result):
+def _any_failure(child, result):
     """A failed item fails the parent's, whatever the child bore."""
-    return policy is not ParentFailsOn.NEVER and result != "succeeded"
+    return child.parent_fails_on is not ParentFailsOn.NEVER and result != "succeeded"
 
 
-def _only_the_end(policy, result):
+def _only_the_end(child, result):
     """A child that completed fails no item, whatever its policy."""
-    return policy is not ParentFailsOn.NEVER and result not in ALL_DONE
+    return child.parent_fails_on is not ParentFailsOn.NEVER and result not in ALL_DONE
 
 
-def _though_never(policy, result):
+def _though_never(child, result):
     """A child that may not fail its item does so when it ended early."""
-    return _fails_item(ParentFailsOn.FAILED if policy is ParentFailsOn.NEVER else policy, result)
+    never = child.parent_fails_on is ParentFailsOn.NEVER
+    return _fails_item(replace(child, parent_fails_on=ParentFailsOn.FAILED) if never else child, result)
 
 
 def _without_its_children(parent, child, at, store):

@@ -22,7 +22,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # An element of each kind is on one of these, but for the Python classes: their page has all modules parsed.
 FEW = (
-    *("index.md", "features.md", "tutorial.md", "tracker.md", "consumers.md", "work.md", "dashboard.md"),
+    *(
+        "index.md",
+        "features.md",
+        "tutorial.md",
+        "tracker.md",
+        "tracker_reference.md",
+        "consumers.md",
+        "work.md",
+        "dashboard.md",
+    ),
     *("howto/other_stacks.md", "http_api.md", "http/batches.md", "proof.md", seed.NAME),
 )
 

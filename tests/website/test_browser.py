@@ -46,7 +46,7 @@ def test_the_search_leads_to_a_page(browser, url):
 
 @pytest.mark.parametrize(("scheme", "name"), [("light", "default"), ("dark", "slate")])
 def test_the_scheme_is_that_of_the_system(browser, url, scheme, name):
-    with opened(browser, f"{url}/tracker.html", scheme) as page:
+    with opened(browser, f"{url}/tracker_reference.html", scheme) as page:
         assert page.evaluate("document.body.dataset.mdColorScheme") == name
         assert page.locator(".diagram svg").count() == 1
         assert page.locator("h1").inner_text().startswith("The tracker")
