@@ -230,14 +230,16 @@ def failures(site: Site, jobs: int, workers: int, seed: int = 1) -> Outcome:
             accepted=accepted.total(),
             rejected=sum(len(answer["rejected"]) for answer in answers),
             odd=_odd(accepted, written),
-            unfinished={
-                state: len(site.listed(state)) for state in ("queued", "inProgress", "delayed", "dead")
-            },
+            unfinished=_unfinished(site),
             takeovers=_takeovers(staff, orphans, killed_at),
             refused_acks=len(_refused(staff[1], frozen)),
             late_acks=_late_acks(site, frozen),
             seconds=seconds,
         )
+
+
+def _unfinished(site: Site) -> dict[str, int]:
+    return {state: len(site.listed(state)) for state in ("queued", "inProgress", "delayed", "dead")}
 
 
 def _requests(keys: list[str]) -> list[list[str]]:
