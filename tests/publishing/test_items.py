@@ -58,8 +58,8 @@ def test_each_item_goes_out_with_its_row_in_the_group_of_its_batch(batch, chunk,
 
 @pytest.mark.parametrize("chunk", [None, 4])
 def test_what_sqs_refuses_is_said_once_all_else_is_sent(batch, chunk):
-    queue, items = Queue(refused="bad"), batch.add(30)
-    rows = ["bad" if at in (9, 22) else "good" for at in range(30)]
+    queue, items = Queue(refused="wrong"), batch.add(30)
+    rows = ["wrong" if at in (9, 22) else "good" for at in range(30)]
 
     with pytest.raises(fanin.SendFailed, match="refuses a message: No") as failed:
         send(queue, items, rows, chunk=chunk)
