@@ -7,7 +7,7 @@ from fanin import names
 from fanin.api.bus_events.ending_events import ended_states, forced, publish_endings
 from fanin.aws import clients
 from fanin.aws.messaging.bus import Bus
-from fanin.batch_ending_events import metrics as announced
+from fanin.completion_events import metrics as announced
 from functions.invocation_metrics.counts import count, count_endings, measured
 from functions.wiring import tracking
 from functions.wiring.starting import at_start

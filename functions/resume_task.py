@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from fanin import names
-from fanin.api.bus_events.waiting_tasks import Resumed, WaitingTasks, resume
+from fanin.api.bus_events.workflow_callbacks import Resumed, WaitingTasks, resume
 from fanin.aws import clients
 from fanin.aws.durable_callbacks import DurableCallbacks
 from fanin.aws.step_functions import StepFunctions

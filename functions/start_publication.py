@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.publication_answers import PublicationAnswer
-from fanin.api.bus_events.waiting_tasks import resumable
+from fanin.api.bus_events.workflow_callbacks import resumable
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests.publication_requests import StartPublicationBody
 from functions.invocation_metrics.created import counting_batches

@@ -13,9 +13,9 @@ from typing import Any
 
 from fanin.calling import log_failure
 from fanin.queue import Effects, QueueKey
+from fanin.queue.maintenance.rounds import Listed, Rounds
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.keys import DAY_MINUTES, visit_minute
-from fanin.queue.upkeep.rounds import Listed, Rounds
-from fanin.queue.upkeep.visiting import visit
 from functions.invocation_metrics.counts import measured
 from functions.invocation_metrics.queueing import Visited, depths
 from functions.wiring import queueing

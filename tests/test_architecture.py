@@ -55,10 +55,10 @@ DOORS: dict[str, set[str]] = {
     "fanin.queue": {*LEAVES, "fanin.aws"},
     "fanin.change_archive": {*LEAVES, "fanin.aws"},
     "fanin.quotas": {*LEAVES, "fanin.aws"},
-    "fanin.batch_ending_events": {*LEAVES, "fanin.tracker", "fanin.aws"},
+    "fanin.completion_events": {*LEAVES, "fanin.tracker", "fanin.aws"},
     "fanin.api": {
         *LEAVES,
-        "fanin.batch_ending_events",
+        "fanin.completion_events",
         "fanin.aws",
         "fanin.grouper",
         "fanin.item_results",
@@ -69,7 +69,7 @@ DOORS: dict[str, set[str]] = {
     },
     "fanin.client": {
         *LEAVES,
-        "fanin.batch_ending_events",
+        "fanin.completion_events",
         "fanin.aws",
         "fanin.item_results",
         "fanin.queue",
@@ -127,7 +127,7 @@ DOORS: dict[str, set[str]] = {
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
     "fanin_cdk": {
-        *("fanin.errors", "fanin.names", "fanin.batch_ending_events.metrics", "fanin.settings.settings_file"),
+        *("fanin.errors", "fanin.names", "fanin.completion_events.metrics", "fanin.settings.settings_file"),
         *("fanin.callbacks.model", "fanin.callbacks.parsing", "fanin.grouper.settings.endpoints"),
         *("fanin.grouper.settings.targeting", "fanin.grouper.settings.parsing"),
         "fanin.grouper.settings.policy",
@@ -144,7 +144,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.bulk_ack",
         "pipeline.reconcile",
         "pipeline.table_audit",
-        "pipeline.history",
+        "pipeline.history_tables",
         "pipeline.without_spark",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
@@ -183,7 +183,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.tracker",
     },
     "pipeline.table_audit": {*LEAVES, "pipeline.table_frames", "pipeline.shared_by_jobs", "fanin.tracker"},
-    "pipeline.history": {
+    "pipeline.history_tables": {
         *LEAVES,
         "pipeline.fan_out",
         "pipeline.table_frames",

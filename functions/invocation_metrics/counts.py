@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fanin import names
-from fanin.batch_ending_events import metrics as announced
+from fanin.completion_events import metrics as announced
 from fanin.tracker import State, Verdict
 from functions.invocation_metrics.measuring import age, count, measured
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from fanin.api.bus_events.progress_event import ProgressEvent
 from fanin.api.requests.option_types import ANSWER_TYPES
-from fanin.batch_ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
+from fanin.completion_events.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
 from fanin.tracker.rules.model import Manifest

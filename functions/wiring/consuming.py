@@ -7,8 +7,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from fanin.aws import clients
-from fanin.aws.messaging.isolation import Isolation
-from fanin.aws.messaging.keeping import kept_message
+from fanin.aws.messaging.kept_messages import kept_message
+from fanin.aws.messaging.move_to_queue import Isolation
 from fanin.aws.messaging.visibility import Visibility
 from fanin.errors import InvalidRequest
 from fanin.settings.tracking import Settings

@@ -75,7 +75,7 @@ def _store() -> TrackerStore:
 
 def _announced(store: TrackerStore) -> TrackerStore:
     """Return *store*, whose completions are put on the bus at once and counted."""
-    from fanin.batch_ending_events.announcer import announced_on  # noqa: PLC0415  # a function that completes none needs none
+    from fanin.completion_events.announcer import announced_on  # noqa: PLC0415  # a function that completes none needs none
     from functions.invocation_metrics.counts import count_put_at_once  # noqa: PLC0415  # the same
 
     return announced_on(settings().completions_bus, store, count_put_at_once)

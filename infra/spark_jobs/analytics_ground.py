@@ -12,9 +12,9 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_assets as assets
 from constructs import Construct
 
+from fanin_cdk.constructs.buckets import ABANDONED, private_bucket
+from fanin_cdk.constructs.functions import service_name
 from fanin_cdk.nag import accept
-from fanin_cdk.resources.buckets import ABANDONED, private_bucket
-from fanin_cdk.resources.functions import service_name
 from infra.config import StackConfig
 from infra.paths import PIPELINE
 from infra.pipeline_code import pack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aws_cdk import Aws
 
-from fanin_cdk.resources.archive import FOLDER
+from fanin_cdk.constructs.archive import FOLDER
 from fanin_cdk.tracker import FaninTracker
 from infra.pipeline_jobs import JOBS, PipelineJob
 from infra.spark_jobs.analytics_ground import Ground

@@ -19,9 +19,9 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from fanin_cdk.constructs.functions import log_group, service_name
+from fanin_cdk.constructs.queues import dead_letter_queue
 from fanin_cdk.nag import accept, accept_wildcards
-from fanin_cdk.resources.functions import log_group, service_name
-from fanin_cdk.resources.queues import dead_letter_queue
 from infra.config import StackConfig
 from infra.pipeline_jobs import JOBS, PipelineJob
 from infra.spark_jobs.analytics_ground import Ground

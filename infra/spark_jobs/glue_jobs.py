@@ -14,7 +14,7 @@ from aws_cdk import aws_glue as glue
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from fanin_cdk.resources.functions import log_group, service_name
+from fanin_cdk.constructs.functions import log_group, service_name
 from infra.config import StackConfig
 from infra.pipeline_jobs import JOBS, PipelineJob
 from infra.spark_jobs.analytics_ground import TEMPORARY, Ground

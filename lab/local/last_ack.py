@@ -21,11 +21,11 @@ from typing import Any
 
 from fanin import Fanin
 from fanin.aws.messaging.bus import Bus, Event
-from fanin.batch_ending_events.announcer import Announcer
 from fanin.client.transports.direct import DirectTransport
+from fanin.completion_events.announcer import Announcer
 from fanin.errors import StoreUnavailable
 from fanin.local import LocalRun
-from fanin.local.aws_emulator.connection import ACCOUNT
+from fanin.local.emulator_process.connection import ACCOUNT
 from fanin.settings.tracking import Tables
 from fanin.tracker import Batch, Tracker
 from fanin.tracker.announcing import announcing

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fanin.local.aws_emulator import emulator
+from fanin.local.emulator_process import emulator
 from lab.peers.sites.redis_client import HOST, Redis, RedisError
 
 START_SECONDS = 20.0

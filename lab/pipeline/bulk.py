@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fanin.local import LocalRun
-from fanin.local.aws_emulator.connection import ACCOUNT
+from fanin.local.emulator_process.connection import ACCOUNT
 from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, PageMasks, Tracker
 from fanin.tracker.rules.page import PAGE_BITS_MAX, mask_of
 from pipeline.bulk_ack import frames

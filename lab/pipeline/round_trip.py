@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from fanin import Fanin
 from fanin.local import LocalRun
-from fanin.local.aws_emulator.connection import ACCOUNT
+from fanin.local.emulator_process.connection import ACCOUNT
 from lab.pipeline import measured_job
 
 ROWS_A_FILE = 1_000_000

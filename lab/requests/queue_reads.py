@@ -16,12 +16,12 @@ from fanin.names import JOB_ATTRIBUTES
 from fanin.queue import Effects, MemoryDoorbell, NewJob, QueueContext, QueueKey
 from fanin.queue.administration.describing import describe
 from fanin.queue.dynamodb import items
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PartKey, job_key
 from fanin.queue.rules.model import Entry, Job, JobState, Member, OutboxEntry
-from fanin.queue.upkeep.visiting import visit
 
 STEP_BYTES = 4096
 MINUTES_A_MONTH = 60 * 24 * 30

@@ -29,10 +29,10 @@ from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore as QueueStore
 from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.maintenance.rounds import LOOKED_UP
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PartKey
-from fanin.queue.upkeep.rounds import LOOKED_UP
-from fanin.queue.upkeep.visiting import visit
 from fanin.settings.tracking import Tables
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore as TrackerStore

@@ -15,10 +15,10 @@ from fanin.aws.dynamodb.rows import Item
 from fanin.cost.rules import keyed_read_units, read_units
 from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue.dynamodb import items
+from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.model import Member
 from fanin.queue.sessions import session as sessions
-from fanin.queue.upkeep.maintenance import Maintenance
 
 QUEUE = QueueKey("123456789012", "thumbnails")
 WORKERS = (1, 10, 24, 25, 100, 1000)

@@ -16,7 +16,7 @@ from datetime import date
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import checked_batch_id
-from pipeline.history import Days, Sources, build
+from pipeline.history_tables import Days, Sources, build
 from pipeline.shared_by_jobs.arguments import job_parser
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanin.client.aio.batches import AsyncBatch
     from fanin.client.aio.clients import AsyncFanin
+    from fanin.client.argument_checks.filtering import FilterOptions
+    from fanin.client.argument_checks.opening import OpenOptions
+    from fanin.client.argument_checks.publishing import PublicationOptions
     from fanin.client.batch import Batch, Reopened
-    from fanin.client.checks.filtering import FilterOptions
-    from fanin.client.checks.opening import OpenOptions
-    from fanin.client.checks.publishing import PublicationOptions
     from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
     from fanin.client.handing_over.stages import Stages
@@ -150,9 +150,9 @@ _ROOMS = {
     "fanin.client.aio.batches": ("AsyncBatch",),
     "fanin.client.aio.clients": ("AsyncFanin",),
     "fanin.client.batch": ("Batch", "Reopened"),
-    "fanin.client.checks.filtering": ("FilterOptions",),
-    "fanin.client.checks.opening": ("OpenOptions",),
-    "fanin.client.checks.publishing": ("PublicationOptions",),
+    "fanin.client.argument_checks.filtering": ("FilterOptions",),
+    "fanin.client.argument_checks.opening": ("OpenOptions",),
+    "fanin.client.argument_checks.publishing": ("PublicationOptions",),
     "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),

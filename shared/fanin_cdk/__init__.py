@@ -22,8 +22,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fanin_cdk.resources.grouper import FaninGrouper
-    from fanin_cdk.resources.jobs import FaninQueues
+    from fanin_cdk.constructs.grouper import FaninGrouper
+    from fanin_cdk.constructs.jobs import FaninQueues
     from fanin_cdk.settings.config import ConfigError
     from fanin_cdk.tracker import FaninTracker
 
@@ -32,8 +32,8 @@ __all__ = ["ConfigError", "FaninGrouper", "FaninQueues", "FaninTracker"]
 # Loaded at the first access: the CDK starts a Node, which an app may choose before, and takes a second.
 _ROOM_OF = {
     "ConfigError": "fanin_cdk.settings.config",
-    "FaninGrouper": "fanin_cdk.resources.grouper",
-    "FaninQueues": "fanin_cdk.resources.jobs",
+    "FaninGrouper": "fanin_cdk.constructs.grouper",
+    "FaninQueues": "fanin_cdk.constructs.jobs",
     "FaninTracker": "fanin_cdk.tracker",
 }
 

@@ -11,6 +11,17 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from fanin.names import JOB_DEAD
+from fanin_cdk.constructs.api import Api, Served
+from fanin_cdk.constructs.archive import Archive
+from fanin_cdk.constructs.buckets import results_bucket
+from fanin_cdk.constructs.dead_letter_queues import UNMATCHED, DeadLetterQueues
+from fanin_cdk.constructs.functions import Functions, tenant_of_messages
+from fanin_cdk.constructs.grouper import FaninGrouper
+from fanin_cdk.constructs.jobs import FaninQueues
+from fanin_cdk.constructs.publications import PublicationParts
+from fanin_cdk.constructs.queues import SourceQueue
+from fanin_cdk.constructs.tables import Tables
+from fanin_cdk.constructs.triggers import Sweeper
 from fanin_cdk.event_delivery.callbacks import Callbacks
 from fanin_cdk.event_delivery.confirmation import Confirmation
 from fanin_cdk.event_delivery.ending import EndingEvents
@@ -29,17 +40,6 @@ from fanin_cdk.grants.handlers import (
     together,
 )
 from fanin_cdk.monitoring.watched import Watched
-from fanin_cdk.resources.api import Api, Served
-from fanin_cdk.resources.archive import Archive
-from fanin_cdk.resources.buckets import results_bucket
-from fanin_cdk.resources.dead_letter_queues import UNMATCHED, DeadLetterQueues
-from fanin_cdk.resources.functions import Functions, tenant_of_messages
-from fanin_cdk.resources.grouper import FaninGrouper
-from fanin_cdk.resources.jobs import FaninQueues
-from fanin_cdk.resources.publications import PublicationParts
-from fanin_cdk.resources.queues import SourceQueue
-from fanin_cdk.resources.tables import Tables
-from fanin_cdk.resources.triggers import Sweeper
 from fanin_cdk.settings.concurrency import shortage
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import served

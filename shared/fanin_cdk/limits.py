@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanin_cdk.written import Written
+from fanin_cdk.longest_values import Written
 
 Resource = Mapping[str, Any]
 Sizes = Iterable[tuple[str, int]]

@@ -20,6 +20,9 @@ from constructs import Construct
 
 from fanin.names import BATCH_COMPLETED, JOBS_INDEX
 from fanin_cdk.composition import Authorization, Composition
+from fanin_cdk.constructs.dead_letter_queues import UNMATCHED
+from fanin_cdk.constructs.jobs import FaninQueues
+from fanin_cdk.constructs.queues import BATCH_WINDOW, feed, queue_mappings
 from fanin_cdk.event_delivery.callbacks import check_place
 from fanin_cdk.event_delivery.deliveries import Deliveries
 from fanin_cdk.event_delivery.ending import DETAIL_TYPES
@@ -29,9 +32,6 @@ from fanin_cdk.grants.handlers import RESUMES
 from fanin_cdk.grants.job_handlers import ADD, WORK
 from fanin_cdk.monitoring.construct import Monitoring
 from fanin_cdk.nag import accept_wildcards
-from fanin_cdk.resources.dead_letter_queues import UNMATCHED
-from fanin_cdk.resources.jobs import FaninQueues
-from fanin_cdk.resources.queues import BATCH_WINDOW, feed, queue_mappings
 from fanin_cdk.settings.concurrency import shares
 from fanin_cdk.settings.config import Config, ConfigError
 from fanin_cdk.settings.keywords import Settings

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fanin.aws.messaging.bus import EVENTS_A_REQUEST, Bus, Event
-from fanin.batch_ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
+from fanin.completion_events.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.local.request_rules import check
 from fanin.tracker import Ack, ItemRange, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from fanin.aws.messaging.isolation import Isolation
+from fanin.aws.messaging.move_to_queue import Isolation
 from tests.functions.deliveries import delivery
 from tests.request_rules.hook import expected
 

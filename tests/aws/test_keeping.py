@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fanin.aws.messaging.isolation import Isolation
-from fanin.aws.messaging.keeping import ATTRIBUTES_MAX, BYTES_MAX, kept_message
+from fanin.aws.messaging.kept_messages import ATTRIBUTES_MAX, BYTES_MAX, kept_message
+from fanin.aws.messaging.move_to_queue import Isolation
 from tests.functions.deliveries import delivery
 
 ITEM = "item"

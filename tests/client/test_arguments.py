@@ -13,9 +13,9 @@ import pytest
 
 from fanin import Fanin, InvalidRequest, Items, NewJob, Options, Retention, Tables, send
 from fanin.arguments import shown
-from fanin.client.checks.checking import options_given
-from fanin.client.checks.naming import ARGUMENTS
-from fanin.client.checks.opening import OpenOptions, spec_of
+from fanin.client.argument_checks.checking import options_given
+from fanin.client.argument_checks.naming import ARGUMENTS
+from fanin.client.argument_checks.opening import OpenOptions, spec_of
 from fanin.client.queues.job_acks import ItemResults
 from fanin.client.transports.environment import Connection
 from fanin.queue.rules.taking import TakeRequest

@@ -20,8 +20,8 @@ from fanin import (
     State,
 )
 from fanin.api.requests.publication_requests import StartPublicationBody
-from fanin.client.checks.opening import spec_of
-from fanin.client.checks.publishing import OF_MESSAGES, publication_of
+from fanin.client.argument_checks.opening import spec_of
+from fanin.client.argument_checks.publishing import OF_MESSAGES, publication_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.s3_publications.service import Publications
 from fanin.testing import FakeFanin

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.api.requests.batch_requests import CancelBatchBody
-from fanin.client.checks.reasons import fitting, reason_of
+from fanin.client.argument_checks.reasons import fitting, reason_of
 from fanin.tracker.rules.model import REASON_MAX
 
 

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin import InvalidRequest
+from fanin.client.http_json.codec import value_of
 from fanin.client.transports.http import HttpTransport
 from fanin.client.transports.retrying import is_worth_it, pause_seconds, retry_after_seconds
 from fanin.client.transports.signing import Signer, region_in
-from fanin.client.wire.codec import value_of
 from fanin.tracker import Mode
 
 HOST = "a1b2c3.execute-api.eu-central-1.amazonaws.com"

@@ -15,14 +15,14 @@ from ministack.core.responses import set_request_account_id
 from ministack.services import dynamodb, dynamodb_streams
 from moto.core.botocore_stubber import MockRawResponse
 
-from fanin.local.aws_emulator import reading
+from fanin.local.emulator_patches import read_units
 
 ACCOUNT = "123456789012"
 """That of moto."""
 SERVICES = {"dynamodb": dynamodb, "dynamodb-streams": dynamodb_streams}
 _in_turn = Lock()
 
-reading.apply()
+read_units.apply()
 
 
 def service_of(event: str) -> str:

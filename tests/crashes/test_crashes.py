@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fanin.api.bus_events import waiting_tasks
+from fanin.api.bus_events import workflow_callbacks
 from tests.crashes.account import Account, opened
 from tests.crashes.judging import Disturbance, Judge
 from tests.crashes.naming import CONSUMER
@@ -49,7 +49,7 @@ def test_a_handler_that_is_killed_and_called_again_leaves_what_it_leaves_undistu
 def test_a_handler_with_its_steps_in_the_wrong_order_is_found(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = waiting_tasks._end
+    ended = workflow_callbacks._end
 
     def drop_first(tasks, token, end):  # the token is gone before the task has ended
         batch = current["batch"]
@@ -57,15 +57,15 @@ def test_a_handler_with_its_steps_in_the_wrong_order_is_found(
         return ended(tasks, token, end)
 
     current = {}
-    named = waiting_tasks.batch_of_event
+    named = workflow_callbacks.batch_of_event
 
     def found(detail, tracker):
         batch = named(detail, tracker)
         current.update(tracker=tracker, batch=batch.key)
         return batch
 
-    monkeypatch.setattr(waiting_tasks, "batch_of_event", found)
-    monkeypatch.setattr(waiting_tasks, "_end", drop_first)
+    monkeypatch.setattr(workflow_callbacks, "batch_of_event", found)
+    monkeypatch.setattr(workflow_callbacks, "_end", drop_first)
     judged = Judge(account, lambda each, _: each.kind == "killed before").judge(FIRST["resume_task"])
 
     assert any("missing task token+0" in failure for failure in judged.failures)

@@ -11,9 +11,9 @@ import pytest
 from fanin.errors import StoreUnavailable
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.administration.describing import CountedDepth
+from fanin.queue.maintenance.rounds import Listed
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.keys import DAY_MINUTES
-from fanin.queue.upkeep.rounds import Listed
 from functions import sweep_jobs
 from functions.wiring import queueing
 

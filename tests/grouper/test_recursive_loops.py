@@ -8,7 +8,7 @@ from random import Random
 
 from fanin.grouper import BundleMessage, Outcome, Policy, Posting, TaskMessage, TaskState, Timing, Verdict
 from fanin.grouper.rules.downstream import Answer
-from fanin.local.aws_emulator.lineage import INVOCATIONS_MAX, Chain
+from fanin.local.emulator_patches.lineage import INVOCATIONS_MAX, Chain
 from fanin_cdk.grants.group_handlers import HANDLE_BUNDLE, LEAD_TASKS
 from tests.grouper.conftest import START, Bench, Queue
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from fanin.local import LocalRun
-from fanin.local.aws_emulator.connection import Connection
 from fanin.local.deploying.assembly import Assembly
 from fanin.local.deploying.deployment import deploy
+from fanin.local.emulator_process.connection import Connection
 from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, stack_of
 from tests.infra.synthesis import scratch_folder

@@ -10,7 +10,7 @@ import pytest
 
 from fanin.grouper import BundleKey, BundleMessage, TaskKey, TaskMessage
 from fanin.local import LocalRun
-from fanin.local.aws_emulator.lineage import INVOCATIONS_MAX, TRACE_HEADER, Chain
+from fanin.local.emulator_patches.lineage import INVOCATIONS_MAX, TRACE_HEADER, Chain
 from fanin.local.function_processes import deployed as functions
 from fanin.queue import QueueKey
 from fanin.queue.rules.messages import body

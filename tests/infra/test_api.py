@@ -103,7 +103,7 @@ def test_no_two_parts_of_a_stack_have_one_name():
     ],
 )
 def test_the_access_log_names_the_caller_first_so_that_its_text_replaces_no_other_field(settings, caller):
-    from fanin_cdk.resources.api import ACCESS_LOG, access_log
+    from fanin_cdk.constructs.api import ACCESS_LOG, access_log
     from fanin_cdk.settings.config import Config
 
     fields = access_log(Config(**settings))

@@ -66,7 +66,7 @@ def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(
 
 
 def test_a_dead_letter_queue_may_have_a_tenant():
-    from fanin_cdk.resources.dead_letter_queues import tenants_by_queue
+    from fanin_cdk.constructs.dead_letter_queues import tenants_by_queue
 
     config = StackConfig.from_context({"dead_letter_queue_arns": f"{ONE}=auth0|acme=1,{TWO}"})
 

@@ -100,7 +100,7 @@ def test_the_bus_is_named_by_the_stack_so_an_app_may_be_deployed_twice():
 
 
 def test_long_names_and_ids_exceed_no_limit_of_a_name():
-    from fanin_cdk.written import Written
+    from fanin_cdk.longest_values import Written
 
     stack = stack_of(app_of(), "x" * 100, stack_name="y" * 128)
     tracker = tracker_of(stack, "z" * 100, queues=True, job_queues=["a.b", "c" * 80])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.written import Written
+from fanin_cdk.longest_values import Written
 from infra.execution_policy import MOST_CHARACTERS, declared, length, main, policies, used
 from infra.execution_resources import EVERYWHERE, MORE, OF_OTHER_SERVICES, TYPES, UNUSED
 from infra.paths import ROOT

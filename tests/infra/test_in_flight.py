@@ -34,8 +34,8 @@ def seconds(duration: object) -> float:
 
 
 def test_the_rates_of_the_page_are_those_at_which_a_queue_fills() -> None:
+    from fanin_cdk.constructs.queues import RETENTION, SURVIVES
     from fanin_cdk.event_delivery.resuming import TRIED_FOR
-    from fanin_cdk.resources.queues import RETENTION, SURVIVES
 
     isolated = sum(pause_of(times, LONGEST_PAUSE_SECONDS, 0.0) for times in range(1, TRIES))
     hidden = [

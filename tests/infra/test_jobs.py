@@ -19,13 +19,13 @@ from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.administration.describing import CountedDepth, describe, status_of
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.model import JobState
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
-from fanin.queue.upkeep.visiting import visit
 from fanin_cdk.grants.job_handlers import JOB_ROUTES, OF_OWN, SWEEP_JOBS
+from fanin_cdk.longest_values import Written
 from fanin_cdk.settings.config import ConfigError
-from fanin_cdk.written import Written
 from infra.config import StackConfig
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fanin_cdk.limits import LIMITS, Measured, measured
+from fanin_cdk.longest_values import Written
 from fanin_cdk.settings.config import ConfigError
 from fanin_cdk.settings.fitting import Fit, fit
-from fanin_cdk.written import Written
 from infra.config import StackConfig
 from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import synthesised

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from fanin import names
-from fanin.batch_ending_events import metrics as announced
+from fanin.completion_events import metrics as announced
 from fanin_cdk.packaging.paths import FUNCTIONS
 from tests.infra.options import CALLBACKS, CONFIGURED
 from tests.infra.synthesis import synthesised

@@ -19,10 +19,10 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from fanin_cdk.limits import measured
+from fanin_cdk.longest_values import Written
 from fanin_cdk.settings.concurrency import shares
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.rules import Preset
-from fanin_cdk.written import Written
 from infra.config import StackConfig
 from infra.execution_resources import TYPES
 from tests.infra.options import ALL, OPTIONS, covering, settings

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from fanin.local import LocalRunError
-from fanin.local.aws_emulator.connection import Connection
 from fanin.local.deploying.assembly import Assembly
 from fanin.local.deploying.deployment import deploy
+from fanin.local.emulator_process.connection import Connection
 
 
 class Emulated:

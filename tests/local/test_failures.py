@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from fanin.local.failures import FailureLog, FailureNotes
-from fanin.local.function_processes.noting import error_of
+from fanin.local.function_processes.failed_invocations import error_of
 
 FUNCTIONS = {
     "import_fails": "import nosuch\ndef handler(event, context): pass\n",

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fanin.local.aws_emulator.gateway import Gateway, to_api
+from fanin.local.emulator_process.gateway import Gateway, to_api
 
 PORT = 8787
 

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.local.aws_emulator.lineage import TRACE_HEADER, Chain
+from fanin.local.emulator_patches.lineage import TRACE_HEADER, Chain
 from fanin.local.user_function import feeding
 from fanin.local.user_function.feeding import LOOP, Feeder, FunctionPerformer, environment_of_function
 from fanin.local.user_function.function_process import FunctionProcess

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from fanin.local import LocalRun, run_directories
-from fanin.local.aws_emulator.gateway import FOREIGN, MISDIRECTED, is_loopback, refusal
+from fanin.local.emulator_process.gateway import FOREIGN, MISDIRECTED, is_loopback, refusal
 from tests.local import processes
 
 WAIT_SECONDS = 30

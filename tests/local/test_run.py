@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from fanin.local import LocalRunError, run_directories
-from fanin.local.aws_emulator import emulator
+from fanin.local.emulator_process import emulator
 
 
 @pytest.mark.parametrize("table", ["BatchesTable", "PagesTable", "GroupTasksTable"])

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from fanin.local import LocalRun, LocalRunError, run, run_directories
-from fanin.local.aws_emulator import emulator
+from fanin.local.emulator_process import emulator
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import RunDirectory
 

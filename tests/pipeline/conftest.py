@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
-from fanin.local.aws_emulator import emulator
-from fanin.local.aws_emulator.connection import CREDENTIALS, REGION, Connection
+from fanin.local.emulator_process import emulator
+from fanin.local.emulator_process.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.compiled_fold import building, groups, loading

@@ -13,13 +13,13 @@ from pipeline.bulk_ack import write
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.bulk_ack.run import BulkAckRequest
-from pipeline.history.change_frames.archive import Archive, Days
-from pipeline.history.change_frames.reading import changes
-from pipeline.history.items import items
+from pipeline.history_tables.change_frames.archive import Archive, Days
+from pipeline.history_tables.change_frames.reading import changes
+from pipeline.history_tables.items import items
 from pipeline.table_audit import run as auditing
 from pipeline.table_frames import frames
 from tests.pipeline.exporting import rows_of, write_tables
-from tests.pipeline.history.histories import cast
+from tests.pipeline.history_tables.histories import cast
 from tests.pipeline.logs import write_log
 from tests.pipeline.worlds import PAGE_BITS, World, closed
 

@@ -11,14 +11,14 @@ import fanin as client
 from fanin.client.queues.direct_queue import DirectQueue
 from fanin.errors import StoreUnavailable
 from fanin.queue import Effects, Job, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
+from fanin.queue.maintenance.sleeping import SETTLE_SECONDS
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.model import OnBusy
 from fanin.queue.sessions.background import Duty
 from fanin.queue.sessions.claims import Claims
 from fanin.queue.sessions.producer import Producer
 from fanin.queue.sessions.session import Session, enter
-from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
-from fanin.queue.upkeep.visiting import visit
 from tests.scripted import Scripted
 
 KEY = QueueKey("tenant", "orders")

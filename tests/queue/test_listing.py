@@ -20,12 +20,12 @@ from fanin.queue.administration.changing import (
 )
 from fanin.queue.administration.counting import COUNTED_MAX, Estimate, depth_of, estimate
 from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
+from fanin.queue.maintenance.sleeping import idle
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import PartKey, job_key, part_of
 from fanin.queue.rules.model import Accuracy, Depth, JobState, PartLook
 from fanin.queue.rules.row_texts import dead_id_of, record_of
-from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY, Bench, fail, names
 

@@ -8,7 +8,7 @@ from moto import mock_aws
 from fanin.errors import NewerSchema
 from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.administration import removing
-from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
+from fanin.queue.maintenance.sleeping import SETTLE_SECONDS
 from tests.contract import golden
 from tests.contract.queue.calls import LATER, QUEUE
 from tests.queue.conftest import Duties, Recorded, Time

@@ -8,8 +8,8 @@ from moto import mock_aws
 from fanin.queue import Effects, NewJob, Options, Queue, QueueContext
 from fanin.queue.administration import removing
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.maintenance import sleeping
 from fanin.queue.sqs import SqsDoorbell
-from fanin.queue.upkeep import sleeping
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named

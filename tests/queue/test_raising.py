@@ -9,10 +9,10 @@ import pytest
 from fanin.errors import Conflict, InvalidRequest, NotFound, PartFull
 from fanin.queue import NewJob
 from fanin.queue.administration.raising import raise_parts
+from fanin.queue.maintenance import raise_phases
+from fanin.queue.maintenance.raise_phases import EXPIRE_SECONDS, SETTLE_SECONDS
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
-from fanin.queue.upkeep import raise_phases
-from fanin.queue.upkeep.raise_phases import EXPIRE_SECONDS, SETTLE_SECONDS
 from tests.queue.conftest import KEY, names
 
 OLD, NEW = 2, 4

@@ -13,12 +13,12 @@ from fanin.queue import NewJob, Ring
 from fanin.queue.administration import removing
 from fanin.queue.administration.changing import pause
 from fanin.queue.administration.raising import raise_parts
+from fanin.queue.maintenance import raise_phases
+from fanin.queue.maintenance.sleeping import SETTLE_SECONDS
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import Member
-from fanin.queue.upkeep import raise_phases
-from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
-from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
 from tests.queue.conftest import KEY, Recorded, expects, fail, session_of, swept
 

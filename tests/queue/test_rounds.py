@@ -10,9 +10,9 @@ import pytest
 
 from fanin.queue import QueueKey
 from fanin.queue.administration.describing import CountedDepth
+from fanin.queue.maintenance.rounds import IDLE_SECONDS, LOOKED_UP, Listed, Rounds
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import SECOND_US, Accuracy, Depth
-from fanin.queue.upkeep.rounds import IDLE_SECONDS, LOOKED_UP, Listed, Rounds
 
 EMPTY = Depth(0, 0, 0, 0, 0)
 MINUTE = 60.0

@@ -8,10 +8,10 @@ import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import NewJob, OutboxEntry
+from fanin.queue.maintenance.maintenance import Maintenance
+from fanin.queue.maintenance.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
-from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY
 

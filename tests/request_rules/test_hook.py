@@ -12,7 +12,7 @@ from moto import mock_aws
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
 from fanin.aws import clients
-from fanin.local.aws_emulator.refusing import checked
+from fanin.local.emulator_patches.request_checks import checked
 from fanin.local.request_rules.reserved import ACCEPTED, RESERVED
 from tests.contract import moto_clients
 from tests.request_rules import hook

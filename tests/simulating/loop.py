@@ -8,7 +8,7 @@ from typing import Any
 
 from greenlet import getcurrent, greenlet
 
-from fanin.local.aws_emulator.lineage import Chain
+from fanin.local.emulator_patches.lineage import Chain
 
 
 @dataclass(eq=False)

@@ -11,10 +11,10 @@ from unittest.mock import patch
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import NewJob, Options, Queue, config_cache
 from fanin.queue.administration.raising import raise_parts
+from fanin.queue.maintenance import raise_phases
 from fanin.queue.rules import model
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import job_key
-from fanin.queue.upkeep import raise_phases
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee

@@ -17,9 +17,9 @@ from fanin.queue import Queue, config_cache
 from fanin.queue.administration import removing
 from fanin.queue.administration.changing import Deletion, delete_dead, delete_jobs
 from fanin.queue.administration.paging import dead
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import existing
 from fanin.queue.rules.model import JobState
-from fanin.queue.upkeep.visiting import visit
 from tests.simulating.faults import LATE, STALLED, Fault
 from tests.simulating.violation import require
 from tests.simulation_queue import network

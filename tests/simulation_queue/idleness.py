@@ -18,9 +18,9 @@ from unittest.mock import patch
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache
 from fanin.queue.administration import removing
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.sessions import taker
-from fanin.queue.upkeep.visiting import visit
 from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, LATE, ON_READS, STALLED, Fault
 from tests.simulating.network import Request
 from tests.simulating.violation import require

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 from fanin.queue.administration.listing import Listings
+from fanin.queue.maintenance.maintenance import Maintenance, SessionWatch
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import lifecycle, members
 from fanin.queue.rules.lifecycle import ClaimStatus
@@ -14,7 +15,6 @@ from fanin.queue.scope import Jobs
 from fanin.queue.sessions.claims import Claims
 from fanin.queue.sessions.session import Session
 from fanin.queue.sessions.taker import Taker
-from fanin.queue.upkeep.maintenance import Maintenance, SessionWatch
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
 from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS

@@ -17,8 +17,8 @@ from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Queue
 from fanin.queue.administration.changing import pause, resume
 from fanin.queue.administration.raising import raise_parts
+from fanin.queue.maintenance import raise_phases
 from fanin.queue.rules.config import Phase, QueueConfig
-from fanin.queue.upkeep import raise_phases
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee
 from tests.simulation_queue.idleness import SETTLE, Idleness

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from fanin.queue import Queue, QueueKey
+from fanin.queue.maintenance import maintenance
 from fanin.queue.memory import MemoryStore
-from fanin.queue.upkeep import maintenance
 from tests.simulating.violation import require
 from tests.simulation_queue.loop import Process
 

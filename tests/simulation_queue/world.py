@@ -22,10 +22,10 @@ from fanin.queue import (
     SessionLost,
     ShutDown,
 )
+from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.keys import PartKey
 from fanin.queue.rules.model import Dead, Job, JobState
-from fanin.queue.upkeep.maintenance import Maintenance
 from tests.item_ids import item_named
 from tests.simulating.network import Request
 from tests.simulating.violation import require

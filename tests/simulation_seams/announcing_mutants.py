@@ -8,9 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from fanin.batch_ending_events import announcer
-from fanin.batch_ending_events.announcer import Announcer
-from fanin.batch_ending_events.ending_event import EndingEvent
+from fanin.completion_events import announcer
+from fanin.completion_events.announcer import Announcer
+from fanin.completion_events.ending_event import EndingEvent
 from fanin.errors import StoreUnavailable
 from fanin.tracker import State
 from fanin.tracker.announcing import _Announcing

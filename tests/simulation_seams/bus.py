@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.api.bus_events.ending_events import confirm, endings
 from fanin.aws.messaging.bus import Event
-from fanin.batch_ending_events.announcer import Announcer
+from fanin.completion_events.announcer import Announcer
 from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS
 from fanin.tracker import Batch, BatchKey, GroupId
 from fanin.tracker.announcing import announcing

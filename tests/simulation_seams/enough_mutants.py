@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.batch_ending_events.ending_event import EndingEvent
+from fanin.completion_events.ending_event import EndingEvent
 from fanin.tracker import State, service
 from fanin.tracker.batch_changes import climb
 from fanin.tracker.memory import MemoryStore

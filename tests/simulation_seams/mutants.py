@@ -7,9 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
-from fanin.api.bus_events import task_acks, waiting_tasks
-from fanin.batch_ending_events.ending_event import EndingEvent
-from fanin.batch_ending_events.workflow_results import TaskEnd
+from fanin.api.bus_events import task_acks, workflow_callbacks
 from fanin.callbacks.delivering import Delivered
 from fanin.client.batch import Batch as ClientBatch
 from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
@@ -20,6 +18,8 @@ from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
 from fanin.client.handing_over import handing, under_work
 from fanin.client.handing_over.under_work import UnderWork
+from fanin.completion_events.ending_event import EndingEvent
+from fanin.completion_events.workflow_results import TaskEnd
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.batch_changes import repairing, sweeping
@@ -41,7 +41,7 @@ from tests.simulation_seams.worker_mutants import WORKER_MUTANTS
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
 _failed, _at, _worked, _owner_created = Consumer._failed, Looks.at, Part.worked, handing.owner_created
-_ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, waiting_tasks._end
+_ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, workflow_callbacks._end
 
 
 def _complete_by_failures(self, batch):
@@ -156,16 +156,18 @@ def _checks_rarely(batch, closed, at, wait=None):
 
 
 def _drop_first(message, tracker, tasks):
-    batch = waiting_tasks.batch_of_event(waiting_tasks.json.loads(message)["detail"], tracker)
+    batch = workflow_callbacks.batch_of_event(workflow_callbacks.json.loads(message)["detail"], tracker)
     token = tracker.store.task_token(batch.key)
     if token is not None:
         tracker.store.drop_token(batch.key)
-        detail = waiting_tasks.json.loads(message)["detail"]
-        _end(tasks(token.kind), token.text, waiting_tasks.task_end(batch.state, token.on_failures, detail))
+        detail = workflow_callbacks.json.loads(message)["detail"]
+        _end(
+            tasks(token.kind), token.text, workflow_callbacks.task_end(batch.state, token.on_failures, detail)
+        )
 
 
 def _always_output(state, on_failures, detail):
-    return TaskEnd(output=waiting_tasks.json.dumps(detail))
+    return TaskEnd(output=workflow_callbacks.json.dumps(detail))
 
 
 def _failure_limit(self):
@@ -231,8 +233,8 @@ MUTANTS = (
     ),
     Mutant("a batch that is only not completed is not stuck", (Sweeper, "_reported", _reported_unrepaired)),
     Mutant("a threshold is looked for each minute", (lifecycle, "next_threshold_check", _checks_rarely)),
-    Mutant("a task ends before its token is dropped", (waiting_tasks, "resume", _drop_first)),
-    Mutant("a task fails if its batch does not complete", (waiting_tasks, "task_end", _always_output)),
+    Mutant("a task ends before its token is dropped", (workflow_callbacks, "resume", _drop_first)),
+    Mutant("a task fails if its batch does not complete", (workflow_callbacks, "task_end", _always_output)),
     Mutant(
         "a batch is deleted once it is settled", (repairing, "check_deletable", lambda batch, waits: None)
     ),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fanin.api.bus_events import ending_events as events
 from fanin.api.bus_events.progress_event import ProgressEvent
-from fanin.batch_ending_events.ending_event import EndingEvent
+from fanin.completion_events.ending_event import EndingEvent
 from fanin.tracker import State, memory
 from fanin.tracker.batch_changes import repairing
 from fanin.tracker.batch_changes.deleting import without_user_data

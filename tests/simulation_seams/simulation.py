@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from fanin.client.checks import checking
+from fanin.client.argument_checks import checking
 from fanin.client.handing_over import under_work
 from tests.simulating.room import Outcome, played
 from tests.simulation_seams import aftermath, scenario

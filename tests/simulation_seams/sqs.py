@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from fanin.isolating import Record
-from fanin.local.aws_emulator.lineage import Chain
+from fanin.local.emulator_patches.lineage import Chain
 from tests.simulating.violation import require
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:"

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from fanin.local.aws_emulator.lineage import INVOCATIONS_MAX
+from fanin.local.emulator_patches.lineage import INVOCATIONS_MAX
 from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE
 from tests.simulation_seams.scenario import CHILD, WORK, BatchScript, Plan, Scenario
 from tests.simulation_seams.simulation import play

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.api.bus_events import waiting_tasks
+from fanin.api.bus_events import workflow_callbacks
 from fanin.tracker import BatchKey, State, Tracker
 from tests.simulating.violation import require
 from tests.simulation_seams.scenario import TENANT
@@ -27,7 +27,7 @@ class Workflows:
 
     def resume(self, detail: dict[str, Any], tracker: Tracker) -> None:
         """End the task of an event by the production code."""
-        waiting_tasks.resume(json.dumps({"detail": detail}), tracker, lambda _: self)
+        workflow_callbacks.resume(json.dumps({"detail": detail}), tracker, lambda _: self)
 
     def succeed(self, token: str, output: str) -> bool:
         return self._send("succeed", token, output)

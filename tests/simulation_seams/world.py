@@ -18,7 +18,7 @@ from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.fanin import Fanin
 from fanin.errors import StoreUnavailable
 from fanin.isolating import Record
-from fanin.local.aws_emulator.lineage import Chain
+from fanin.local.emulator_patches.lineage import Chain
 from fanin.tracker import Ack, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.simulating import loop

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.batch_ending_events.workflow_results import TaskEnd, task_end
+from fanin.completion_events.workflow_results import TaskEnd, task_end
 from fanin.tracker import State
 from fanin.tracker.announcing import is_decided
 from fanin.tracker.rules.lifecycle import transition

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from fanin import types
-from fanin.client.checks.checking import LISTED
+from fanin.client.argument_checks.checking import LISTED
 from fanin.grouper.rules.model import BundleState, TaskState
 from fanin.queue import JobState, OnBusy
 from fanin.tracker import Mode

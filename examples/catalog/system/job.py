@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from examples.catalog.errors import DemoError
-from fanin.local.aws_emulator.connection import CREDENTIALS
+from fanin.local.emulator_process.connection import CREDENTIALS
 from pipeline.shared_by_jobs.session import ROOT
 
 MODULE = "examples.catalog.system.spark"

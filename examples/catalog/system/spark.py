@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from pyspark.sql import SparkSession
 
-from fanin.local.aws_emulator import parent_watch
+from fanin.local.emulator_process import parent_watch
 from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.jobs import fan_out

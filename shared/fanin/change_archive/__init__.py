@@ -4,7 +4,7 @@ The promise: each change of a row is in at least one file, under its table and h
 payloads (``WITHHELD``). A repeated delivery overwrites its file, or has other files with the same event ids.
 
 Read in this order: ``changes.py``: lines and names. ``service.py``: a delivery becomes a file. ``s3.py``: the
-bucket. ``pipeline/history`` reads it.
+bucket. ``pipeline/history_tables`` reads it.
 """
 
 from fanin.change_archive.changes import KINDS, WITHHELD

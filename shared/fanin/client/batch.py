@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID, uuid5
 
 from fanin.arguments import Seconds
-from fanin.client.checks.reasons import reason_of
+from fanin.client.argument_checks.reasons import reason_of
 from fanin.client.handing_over.under_work import adding_call
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status, Summary

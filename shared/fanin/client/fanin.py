@@ -10,8 +10,7 @@ from typing import Any, Self, Unpack
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fanin.arguments import Seconds, instance, text, text_or_none, whole
-from fanin.client.batch import Batch, Reopened, need_key
-from fanin.client.checks.checking import (
+from fanin.client.argument_checks.checking import (
     PAGE_BITS,
     acks_with_results,
     asked_range,
@@ -25,14 +24,16 @@ from fanin.client.checks.checking import (
     token_seconds,
     window_of,
 )
-from fanin.client.checks.filtering import FilterOptions, filter_given
-from fanin.client.checks.naming import named_as_arguments
-from fanin.client.checks.opening import OpenOptions, spec_of
-from fanin.client.checks.publishing import PublicationOptions, publication_of
+from fanin.client.argument_checks.filtering import FilterOptions, filter_given
+from fanin.client.argument_checks.naming import named_as_arguments
+from fanin.client.argument_checks.opening import OpenOptions, spec_of
+from fanin.client.argument_checks.publishing import PublicationOptions, publication_of
+from fanin.client.batch import Batch, Reopened, need_key
 from fanin.client.consuming.consumers import Consumers
 from fanin.client.handing_over.children import opened
 from fanin.client.handing_over.handing import add_key, new_owner, tasks_key
 from fanin.client.handing_over.under_work import note_reports, refuse_unmatched
+from fanin.client.http_json.paging import pages
 from fanin.client.items import Items, adjacent
 from fanin.client.model import Cancelled, Closed, Deleted, Failures, Publication, Ranges, Status, Summary
 from fanin.client.queues.queue_calls import QueueCalls
@@ -54,7 +55,6 @@ from fanin.client.transports.reports import AckReport
 from fanin.client.transports.slot import TransportSlot
 from fanin.client.transports.transport import acked, ranged_requests_of, requests_of
 from fanin.client.waiting import Waiting
-from fanin.client.wire.paging import pages
 from fanin.errors import FaninError, InvalidRequest
 from fanin.item_ids import checked_item_id
 from fanin.settings.tracking import Tables

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from fanin.aws.messaging.keeping import size_of
+from fanin.aws.messaging.kept_messages import size_of
 from fanin.client.consuming.chunks import chunk_of, range_of
 from fanin.client.consuming.records import item_id_of
 from fanin.client.items import Items

@@ -6,14 +6,14 @@ local run refuses (``request_rules/``); docs/local.md lists what differs.
 ::
 
     run.py  --> deploying/: assembly.py synthesises by a child process (synthesis.py), deployment.py deploys
-       `--> aws_emulator/host.py, a child process: the emulator, and the API's port (gateway.py)
+       `--> emulator_process/host.py, a child process: the emulator, and the API's port (gateway.py)
                `--> function_processes/: a process for each function, forked from one that has its libraries
                `--> dynamodb_engine/: the tables in a DynamoDB of the user's
     ``fanin local work``: user_function/feeding.py, a worker of ``fanin.client.sqs_worker``
 
 Read in this order: ``run.py``, ``run_directories.py``, ``deploying/assembly.py`` and ``deployment.py``;
-``aws_emulator/emulator.py`` (the parent's side) and ``host.py`` (the child's);
-``emulator_speedups.py``; ``user_function/feeding.py``; ``dynamodb_engine/``.
+``emulator_process/emulator.py`` (the parent's side) and ``host.py`` (the child's);
+``emulator_patches/``; ``user_function/feeding.py``; ``dynamodb_engine/``.
 """
 
 from __future__ import annotations

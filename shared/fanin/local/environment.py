@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanin.local.aws_emulator.connection import ACCOUNT, Connection
+from fanin.local.emulator_process.connection import ACCOUNT, Connection
 from fanin.settings.tracking import OUTPUTS
 
 

@@ -12,17 +12,17 @@ from typing import Any, Self
 
 import urllib3
 
-from fanin.local.aws_emulator import emulator
-from fanin.local.aws_emulator.bus_listener import BusListener
-from fanin.local.aws_emulator.connection import Connection
-from fanin.local.aws_emulator.emulator import Emulator
-from fanin.local.aws_emulator.event_log import EventLog
 from fanin.local.deploying import assembly
 from fanin.local.deploying.assembly import Assembly
 from fanin.local.deploying.deployment import Progress, deploy
 from fanin.local.deploying.setting_names import refuse_unknown
 from fanin.local.dynamodb_engine.checking import checked
 from fanin.local.dynamodb_engine.given import SETTING
+from fanin.local.emulator_process import emulator
+from fanin.local.emulator_process.bus_listener import BusListener
+from fanin.local.emulator_process.connection import Connection
+from fanin.local.emulator_process.emulator import Emulator
+from fanin.local.emulator_process.event_log import EventLog
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
 from fanin.local.failures import FailureLog

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fanin.arguments import kind_of, text, text_or_none, whole
 from fanin.aws.messaging.queue_urls import checked_queue, queue_url
 from fanin.calling import synchronous
-from fanin.client.checks.checking import listed_ids
+from fanin.client.argument_checks.checking import listed_ids
 from fanin.client.tracing import sending
 from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits

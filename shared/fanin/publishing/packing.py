@@ -15,7 +15,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
-from fanin.aws.messaging.keeping import size_of
+from fanin.aws.messaging.kept_messages import size_of
 
 BATCH_ENTRIES = 10
 BATCH_BYTES = 1_048_576

@@ -12,6 +12,7 @@ from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.interface import WorkersQueue
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules import messages
 from fanin.queue.rules.keys import QueueKey
 from fanin.queue.rules.model import SECONDS_MAX, Job, NewJob, OnBusy, Rejected
@@ -20,7 +21,6 @@ from fanin.queue.scope import Jobs
 from fanin.queue.sessions.background import Background, in_threads
 from fanin.queue.sessions.producer import Producer
 from fanin.queue.sessions.taker import Taker
-from fanin.queue.upkeep.visiting import visit
 
 
 @dataclass

@@ -13,7 +13,7 @@ from fanin.api.bus_events.ending_events import confirm, endings
 from fanin.arguments import instance, text, whole
 from fanin.aws.dynamodb import rows
 from fanin.aws.dynamodb.rows import Item
-from fanin.client.checks.checking import PAGE_BITS
+from fanin.client.argument_checks.checking import PAGE_BITS
 from fanin.client.fanin import Fanin
 from fanin.client.queues.queue import Queue
 from fanin.client.transports.direct import DirectTransport

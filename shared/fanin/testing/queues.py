@@ -16,8 +16,8 @@ from fanin.client.transports.transport import Acks
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, Options, QueueContext, QueueKey
 from fanin.queue.administration.creating import QueueCreator
+from fanin.queue.maintenance.visiting import visit
 from fanin.queue.memory import MemoryStore
-from fanin.queue.upkeep.visiting import visit
 from fanin.testing.clock import FakeClock
 
 MICROSECONDS = 1_000_000

@@ -1,7 +1,7 @@
 """A store that reports each batch whose completion this process has just decided.
 
 The decision is the transition to COMPLETE, by an ack, a close, a sweep or a child that ended: each of them
-asks the store for it. What follows is the caller's: see ``fanin.batch_ending_events.announcer``.
+asks the store for it. What follows is the caller's: see ``fanin.completion_events.announcer``.
 """
 
 from __future__ import annotations

@@ -25,11 +25,11 @@ from constructs import Construct
 
 from fanin.callbacks.model import ALL_TENANTS, RETRIED_FOR, Callback
 from fanin.names import EVENT_SOURCE
+from fanin_cdk.constructs.functions import Functions, allow_secret
+from fanin_cdk.constructs.queues import SourceQueue, dead_letter_queue
 from fanin_cdk.event_delivery.deliveries import ATTEMPTS, admit_rules
 from fanin_cdk.grants.handlers import CALL_WEBHOOK
 from fanin_cdk.nag import accept
-from fanin_cdk.resources.functions import Functions, allow_secret
-from fanin_cdk.resources.queues import SourceQueue, dead_letter_queue
 from fanin_cdk.settings.config import Config, ConfigError
 
 EVENTS_AT_ONCE = 10

@@ -10,9 +10,9 @@ from aws_cdk import aws_lambda_destinations as destinations
 from constructs import Construct
 
 from fanin.names import EVENT_SOURCE
+from fanin_cdk.constructs.queues import dead_letter_queue
 from fanin_cdk.event_delivery.ending import DETAIL_TYPES
 from fanin_cdk.nag import accept
-from fanin_cdk.resources.queues import dead_letter_queue
 
 # The sweeper resends an event that is not confirmed after 15 minutes, so an older confirmation is of no use.
 WORTH_CONFIRMING = Duration.hours(1)

@@ -18,8 +18,8 @@ from aws_cdk.interfaces.aws_events import IRuleRef
 from constructs import Construct
 
 from fanin.names import EVENT_SOURCE
+from fanin_cdk.constructs.queues import dead_letter_queue
 from fanin_cdk.nag import accept
-from fanin_cdk.resources.queues import dead_letter_queue
 
 ATTEMPTS = 185
 """The maximum of EventBridge, which ends its retries after 24 hours."""

@@ -30,12 +30,12 @@ from aws_cdk import aws_events as events
 from constructs import Construct
 
 from fanin.names import BATCH_CANCELLED, BATCH_COMPLETED, BATCH_EXPIRED, BATCH_FAILED, BATCH_TIMED_OUT
+from fanin_cdk.constructs.functions import Functions
+from fanin_cdk.constructs.queues import dead_letter_queue
+from fanin_cdk.constructs.tables import stream_arn
+from fanin_cdk.constructs.triggers import Reader
 from fanin_cdk.grants.handlers import PUBLISH_ENDINGS, PUBLISH_ENDINGS_WITH_RESULTS
 from fanin_cdk.nag import accept
-from fanin_cdk.resources.functions import Functions
-from fanin_cdk.resources.queues import dead_letter_queue
-from fanin_cdk.resources.tables import stream_arn
-from fanin_cdk.resources.triggers import Reader
 from fanin_cdk.stages import unique_name
 
 DETAIL_TYPES = (BATCH_COMPLETED, BATCH_FAILED, BATCH_CANCELLED, BATCH_TIMED_OUT, BATCH_EXPIRED)

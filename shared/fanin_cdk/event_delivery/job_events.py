@@ -16,12 +16,12 @@ from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from constructs import Construct
 
+from fanin_cdk.constructs.functions import Functions
+from fanin_cdk.constructs.queues import dead_letter_queue
+from fanin_cdk.constructs.tables import stream_arn
+from fanin_cdk.constructs.triggers import Reader
 from fanin_cdk.grants.job_handlers import PUBLISH_DEAD_JOBS
 from fanin_cdk.nag import accept
-from fanin_cdk.resources.functions import Functions
-from fanin_cdk.resources.queues import dead_letter_queue
-from fanin_cdk.resources.tables import stream_arn
-from fanin_cdk.resources.triggers import Reader
 
 DIED: dict[str, Any] = {
     "eventName": ["INSERT"],

@@ -29,12 +29,12 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct, IConstruct
 
 from fanin.names import EVENT_SOURCE, RESUMED_CALLBACK, RESUMED_TASK
+from fanin_cdk.constructs.functions import Functions
+from fanin_cdk.constructs.queues import RETENTION, SourceQueue
 from fanin_cdk.event_delivery.ending import DETAIL_TYPES
 from fanin_cdk.grants import other_stacks
 from fanin_cdk.grants.handlers import RESUME_TASK
 from fanin_cdk.nag import accept_wildcards
-from fanin_cdk.resources.functions import Functions
-from fanin_cdk.resources.queues import RETENTION, SourceQueue
 from fanin_cdk.settings.config import Config, ConfigError
 
 END_TASKS = ("states:SendTaskFailure", "states:SendTaskSuccess")

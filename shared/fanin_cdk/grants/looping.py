@@ -1,9 +1,9 @@
 """Functions of the user whose messages come back to them through SQS.
 
 Lambda drops an invocation after about 16 of a function in one chain of requests
-(``fanin.local.aws_emulator.lineage``), unless ``RecursiveLoop`` of the function is ``Allow``. A consumer of a
-work queue rings its own doorbell, so it has to loop. A consumer that opens batches loops if their items come
-back to it; only its author knows.
+(``fanin.local.emulator_patches.lineage``), unless ``RecursiveLoop`` of the function is ``Allow``. A consumer
+of a work queue rings its own doorbell, so it has to loop. A consumer that opens batches loops if their items
+come back to it; only its author knows.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct, IConstruct
 
-from fanin_cdk.resources.queues import feeding
+from fanin_cdk.constructs.queues import feeding
 from fanin_cdk.settings.concurrency import shares
 from fanin_cdk.settings.config import Config
 

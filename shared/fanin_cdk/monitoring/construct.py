@@ -12,6 +12,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from fanin import names
+from fanin_cdk.constructs.functions import name_of
+from fanin_cdk.constructs.queues import SourceQueue, queue_mappings
 from fanin_cdk.grants import looping
 from fanin_cdk.monitoring import aws_metrics
 from fanin_cdk.monitoring.alarm_policy import let_alarms_publish
@@ -19,8 +21,6 @@ from fanin_cdk.monitoring.alarms import ALARM, LESS, Alarms, Rule
 from fanin_cdk.monitoring.dashboard import draw
 from fanin_cdk.monitoring.metrics import Emitted
 from fanin_cdk.monitoring.watched import Watched
-from fanin_cdk.resources.functions import name_of
-from fanin_cdk.resources.queues import SourceQueue, queue_mappings
 from fanin_cdk.settings.config import Config
 
 UNSWEPT = {

@@ -9,6 +9,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from fanin import names
+from fanin_cdk.constructs.functions import name_of
 from fanin_cdk.grants.group_handlers import REGISTRATIONS, TASKS
 from fanin_cdk.grants.handlers import RESUMES
 from fanin_cdk.monitoring import aws_metrics
@@ -32,7 +33,6 @@ from fanin_cdk.monitoring.metrics import (
     Emitted,
 )
 from fanin_cdk.monitoring.watched import Watched
-from fanin_cdk.resources.functions import name_of
 
 HALF, HEIGHT = 12, 6
 ALARMS = 100

@@ -8,8 +8,8 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fanin import names
-from fanin.batch_ending_events import metrics as announced
-from fanin_cdk.resources.functions import service_name
+from fanin.completion_events import metrics as announced
+from fanin_cdk.constructs.functions import service_name
 from fanin_cdk.settings.config import Config
 
 PERIOD = Duration.minutes(5)

@@ -11,8 +11,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 
-from fanin_cdk.resources.queues import SourceQueue
-from fanin_cdk.resources.triggers import Reader
+from fanin_cdk.constructs.queues import SourceQueue
+from fanin_cdk.constructs.triggers import Reader
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

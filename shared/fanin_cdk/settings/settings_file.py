@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fanin.settings.settings_file import NAME, SettingsFile
-from fanin_cdk.resources.dead_letter_queues import tenants_by_queue
+from fanin_cdk.constructs.dead_letter_queues import tenants_by_queue
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import limits
 

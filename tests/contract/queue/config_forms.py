@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from fanin.queue.administration import raising, removing
 from fanin.queue.dynamodb import items
+from fanin.queue.maintenance import sleeping
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.model import SECOND_US
-from fanin.queue.upkeep import sleeping
 from tests.contract.queue.calls import NOW, QUEUE
 
 NEW = QueueConfig(parts=2)

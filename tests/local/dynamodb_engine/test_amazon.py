@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from fanin.local import LocalRunError
-from fanin.local.aws_emulator import emulator
-from fanin.local.aws_emulator.connection import Connection
 from fanin.local.dynamodb_engine import amazon
 from fanin.local.dynamodb_engine.checking import checked
+from fanin.local.emulator_process import emulator
+from fanin.local.emulator_process.connection import Connection
 from tests.local import processes
 from tests.polling import eventually
 

@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.local.aws_emulator import emulator
-from fanin.local.aws_emulator.connection import Connection
 from fanin.local.dynamodb_engine.engine import STREAMS, Engine
+from fanin.local.emulator_process import emulator
+from fanin.local.emulator_process.connection import Connection
 from tests.polling import eventually
 
 ENGINES = ("emulator", "engine with streams", "engine without streams")

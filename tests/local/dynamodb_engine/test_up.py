@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fanin.local import LocalRun, LocalRunError, run_directories
-from fanin.local.aws_emulator.connection import Connection
+from fanin.local.emulator_process.connection import Connection
 from lab.local.races import Api
 from tests.http.events import Events
 from tests.local import processes, small

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.client.consuming.chunks import chunk_of
-from fanin.local.aws_emulator.connection import CREDENTIALS
+from fanin.local.emulator_process.connection import CREDENTIALS
 from fanin.publishing.packing import BATCH_BYTES
 from pipeline.fan_out import arrow_files, json_texts, manifest, on_spark, publish
 from pipeline.fan_out.local import LocalEngine

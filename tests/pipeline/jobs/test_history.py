@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from pipeline.history import Days, Sources
+from pipeline.history_tables import Days, Sources
 from pipeline.jobs import history
 
 BATCH = "0199a000-0000-7000-8000-000000000000"

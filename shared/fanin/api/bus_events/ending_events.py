@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.api.bus_events.progress_event import ProgressEvent
 from fanin.api.callers import TENANT_MAX
-from fanin.batch_ending_events.ending_event import EndingEvent
 from fanin.calling import log_failure
+from fanin.completion_events.ending_event import EndingEvent
 from fanin.errors import InvalidRequest, NewerSchema
 from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from fanin import names
-from fanin.batch_ending_events.ending_event import detail_of
+from fanin.completion_events.ending_event import detail_of
 from fanin.tracker import Batch
 from fanin.tracker.events import ONLY_SOME
 from fanin.tracker.rules.thresholds import Reached

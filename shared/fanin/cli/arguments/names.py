@@ -10,9 +10,9 @@ from itertools import islice
 
 from fanin.cli.arguments.api import Api
 from fanin.cli.terminal.exits import Refused, UsageError
+from fanin.client.http_json import documents
 from fanin.client.model import Summary
 from fanin.client.transports.batch_names import PAGES, is_batch_id, looked_up, newest_of
-from fanin.client.wire import documents
 from fanin.errors import AccessDenied, Conflict
 from fanin.tracker.rules.model import ALIVE
 from fanin.tracker.rules.options import USER_KEY

@@ -15,10 +15,10 @@ from fanin.cli.arguments.items import ItemRange, item_ranges
 from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.terminal.output import note
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.checks.reasons import fitting
+from fanin.client.argument_checks.reasons import fitting
+from fanin.client.http_json import documents
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.transport import acked, ranged_requests_of
-from fanin.client.wire import documents
 from fanin.tracker import Ack, Outcome, Verdict
 from fanin.tracker.reads.walking import joined
 

@@ -13,7 +13,7 @@ from fanin.arguments import duration
 from fanin.cli.arguments.items import STDIN, item_range
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.verbs import Invocation
-from fanin.client.checks.opening import NAMES, OpenOptions, spec_of
+from fanin.client.argument_checks.opening import NAMES, OpenOptions, spec_of
 from fanin.errors import InvalidRequest
 from fanin.tracker import TOTAL_MAX, OpenBatch, Retention
 from fanin.tracker.rules.option_kinds import (

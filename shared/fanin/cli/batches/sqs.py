@@ -9,7 +9,7 @@ from fanin.cli.arguments.where import Site
 from fanin.cli.terminal.exits import ExitCode, code_of
 from fanin.errors import InvalidRequest, NotFound
 from fanin.local import run_directories
-from fanin.local.aws_emulator.connection import Connection
+from fanin.local.emulator_process.connection import Connection
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -20,11 +20,11 @@ from fanin.cli.terminal.exits import ExitCode, Refused
 from fanin.cli.terminal.output import LINE_SECONDS, clean, clear_line, dumped, note
 from fanin.cli.terminal.rate import Rate, seconds_left
 from fanin.cli.verbs import Invocation, Verbs
+from fanin.client.http_json import documents
+from fanin.client.http_json.codec import Document
 from fanin.client.model import Status
 from fanin.client.timer import REAL, Timer
 from fanin.client.waiting import Pacing, is_ended, looks
-from fanin.client.wire import documents
-from fanin.client.wire.codec import Document
 from fanin.local import run_directories
 from fanin.local.dead_letter_queues import DeadLetterQueueNotes
 from fanin.local.failures import FailureLog, FailureNotes

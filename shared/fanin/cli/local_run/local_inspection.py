@@ -14,7 +14,7 @@ from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.output import clean
 from fanin.errors import NotFound
-from fanin.local.aws_emulator.connection import Connection
+from fanin.local.emulator_process.connection import Connection
 from fanin.local.run_directories import chosen
 
 FOLLOW_SECONDS = 0.5
@@ -52,7 +52,7 @@ def bus(queue: Queue = EVENTS_QUEUE, port: PortOfRun = None) -> None:
 
     A handler gets events by: fanin local work APP:HANDLER --on BatchCompleted.
     """
-    from fanin.local.aws_emulator.bus_listener import send_to_queue  # noqa: PLC0415  # see logs
+    from fanin.local.emulator_process.bus_listener import send_to_queue  # noqa: PLC0415  # see logs
     from fanin.local.user_function.source import source_of  # noqa: PLC0415  # with boto3 it takes 0.2 s
 
     if not NAME.fullmatch(queue):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanin.client.checks.checking import ranged
+from fanin.client.argument_checks.checking import ranged
 from fanin.client.items import Items
 from fanin.client.transports.transport import Acks
 from fanin.errors import Conflict, InvalidRequest

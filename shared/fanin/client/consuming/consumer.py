@@ -25,7 +25,7 @@ from fanin.calling import (
     log_failure,
     synchronous,
 )
-from fanin.client.checks.reasons import reason_for_good, reason_of
+from fanin.client.argument_checks.reasons import reason_for_good, reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
 from fanin.client.consuming.records import item_id_of

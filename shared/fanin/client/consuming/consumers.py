@@ -10,7 +10,7 @@ from fanin import errors
 from fanin.arguments import Seconds, instance
 from fanin.aws.messaging.queue_urls import checked_queue
 from fanin.calling import synchronous
-from fanin.client.checks.checking import options_given
+from fanin.client.argument_checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
 from fanin.client.consuming.consumer import (
     MARGIN_SECONDS,

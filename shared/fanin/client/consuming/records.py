@@ -7,8 +7,8 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from fanin.client.checks.checking import ranged
-from fanin.client.checks.reasons import fitting
+from fanin.client.argument_checks.checking import ranged
+from fanin.client.argument_checks.reasons import fitting
 from fanin.client.consuming.chunks import range_of
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanin.client.checks.checking import key_or_fresh
+from fanin.client.argument_checks.checking import key_or_fresh
 from fanin.client.handing_over.handing import new_owner
 from fanin.client.handing_over.under_work import UnderWork, calls_for
 from fanin.client.transports.transport import Transport

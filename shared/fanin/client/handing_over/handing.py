@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from fanin.client.checks.checking import key_or_fresh
+from fanin.client.argument_checks.checking import key_or_fresh
 from fanin.client.handing_over.under_work import (
     adding_call,
     calls_for,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from fanin.client.argument_checks.opening import OpenOptions
 from fanin.client.batch import Batch
-from fanin.client.checks.opening import OpenOptions
 from fanin.client.fanin import Fanin
 from fanin.client.items import Items
 from fanin.client.model import Status

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin import queue as rows
+from fanin.client.http_json.paging import pages
 from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
     DeletedJobs,
@@ -21,7 +22,6 @@ from fanin.client.queues.queue_model import (
     session_of,
     status_of,
 )
-from fanin.client.wire.paging import pages
 from fanin.errors import NotFound
 from fanin.queue import NewJob, OnBusy, QueueContext
 from fanin.queue.administration import changing, describing, paging, removing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
-from fanin.client.checks.reasons import fitting
+from fanin.client.argument_checks.reasons import fitting
 from fanin.client.transports.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.queue import OutboxEntry, Reporter

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from fanin.client.http_json import queue_documents as documents
+from fanin.client.http_json.documents import queue_of
+from fanin.client.http_json.paging import pages
 from fanin.client.model import QueueDescription
 from fanin.client.queues.handing_queue import handing
 from fanin.client.queues.queue_model import (
@@ -20,9 +23,6 @@ from fanin.client.queues.queue_model import (
     RevivedJobs,
 )
 from fanin.client.transports.transport import Transport
-from fanin.client.wire import queue_documents as documents
-from fanin.client.wire.documents import queue_of
-from fanin.client.wire.paging import pages
 from fanin.queue import NewJob, OnBusy
 from fanin.queue.rules.keys import checked_queue_name
 from fanin.types import ListedStateText

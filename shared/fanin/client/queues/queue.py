@@ -8,7 +8,7 @@ from typing import Any, Protocol, get_args
 from fanin import queue as rows
 from fanin.arguments import Seconds, flag, listed, one_of, text, whole
 from fanin.calling import block
-from fanin.client.checks.naming import named_as_arguments
+from fanin.client.argument_checks.naming import named_as_arguments
 from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
     DeletedJobs,

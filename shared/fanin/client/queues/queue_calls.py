@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from fanin.arguments import instance
+from fanin.client.http_json import queue_documents as documents
 from fanin.client.queues.over_http import HttpQueue, rows
 from fanin.client.queues.queue import NO_WORKER, Queue
 from fanin.client.queues.queue_model import QueueStatus
 from fanin.client.transports.slot import TransportSlot
 from fanin.client.transports.transport import Transport
-from fanin.client.wire import queue_documents as documents
 from fanin.errors import InvalidRequest
 from fanin.queue import Options
 from fanin.queue.rules.keys import checked_queue_name

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from fanin.arguments import Seconds, flag, kind_of, seconds_of, whole
 from fanin.calling import synchronous
-from fanin.client.checks.checking import options_given
+from fanin.client.argument_checks.checking import options_given
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.each import EachConsumer
 from fanin.client.consuming.settling import Outcomes

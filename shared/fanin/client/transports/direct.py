@@ -65,7 +65,7 @@ class DirectTransport(DirectAcks):
         *bus*: the name of the bus for completions, if they are put on it at once. *bucket*: that of results.
         """
         from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
-        from fanin.batch_ending_events.announcer import announced_on  # noqa: PLC0415  # see clients
+        from fanin.completion_events.announcer import announced_on  # noqa: PLC0415  # see clients
         from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415  # see clients
 
         store = announced_on(bus, DynamoStore(clients.dynamodb(), tables))

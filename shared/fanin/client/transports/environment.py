@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypedDict
 
 from fanin.arguments import Seconds, seconds_of, text_or_none, whole
-from fanin.client.checks.checking import transport_given
+from fanin.client.argument_checks.checking import transport_given
 from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest
 from fanin.settings.tracking import Settings, Tables

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fanin.aws.forking import PerProcess
-from fanin.client.checks.naming import named_as_arguments
+from fanin.client.argument_checks.naming import named_as_arguments
 from fanin.client.timer import Timer
 from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanin.local.errors import LocalRunError
-from fanin.local.function_processes.unpacking import link_to
+from fanin.local.function_processes.zip_cache import link_to
 from fanin.local.origin import Origin
 
 COMPILED = re.compile(r"\.cpython-(\d)(\d+)-[^/]*\.so$")

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from fanin.local.aws_emulator.connection import ACCOUNT, REGION, Connection
 from fanin.local.deploying import template as written
 from fanin.local.deploying.assembly import Assembly
+from fanin.local.emulator_process.connection import ACCOUNT, REGION, Connection
 from fanin.local.errors import LocalRunError
 
 Progress = Callable[[str], None]

@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from fanin.local.aws_emulator import parent_watch
+from fanin.local.emulator_process import parent_watch
 
 
 def main(parent: int, draft: Path, app: str) -> None:

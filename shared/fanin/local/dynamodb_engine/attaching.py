@@ -11,7 +11,6 @@ from ministack.core.responses import error_response_json
 from ministack.services import dynamodb
 from ministack.services.cloudformation import provisioners
 
-from fanin.local.aws_emulator.connection import ACCOUNT, REGION
 from fanin.local.dynamodb_engine import amazon, leftovers
 from fanin.local.dynamodb_engine.changes import Changes
 from fanin.local.dynamodb_engine.engine import Engine, EngineRefusal
@@ -20,6 +19,7 @@ from fanin.local.dynamodb_engine.forwarding import forwarded
 from fanin.local.dynamodb_engine.given import Address, parse
 from fanin.local.dynamodb_engine.streams import Records, StreamFeed
 from fanin.local.dynamodb_engine.tables import EngineTables
+from fanin.local.emulator_process.connection import ACCOUNT, REGION
 from fanin.local.errors import LocalRunError
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 import urllib3
 
-from fanin.local.aws_emulator.connection import CREDENTIALS, REGION
+from fanin.local.emulator_process.connection import CREDENTIALS, REGION
 from fanin.local.errors import LocalRunError
 
 TABLES, STREAMS = "DynamoDB_20120810", "DynamoDBStreams_20120810"

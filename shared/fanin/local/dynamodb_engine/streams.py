@@ -11,8 +11,8 @@ from typing import Any
 from ministack.core.concurrency import esm_wake
 from ministack.services import dynamodb
 
-from fanin.local.aws_emulator.connection import ACCOUNT, REGION
 from fanin.local.dynamodb_engine.engine import STREAMS, Engine
+from fanin.local.emulator_process.connection import ACCOUNT, REGION
 from fanin.local.errors import LocalRunError
 
 logger = logging.getLogger("fanin.local")

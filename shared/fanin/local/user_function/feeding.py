@@ -21,7 +21,7 @@ from fanin.client.sqs_worker.visibility import Leases
 from fanin.client.sqs_worker.worker import Worker
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record
-from fanin.local.aws_emulator.lineage import INVOCATIONS_MAX, Chain
+from fanin.local.emulator_patches.lineage import INVOCATIONS_MAX, Chain
 from fanin.local.user_function.function_process import FunctionProcess, InvocationFailed
 from fanin.local.user_function.source import WorkSource
 from fanin.local.user_function.source_changes import SourceChanges

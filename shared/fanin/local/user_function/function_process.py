@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fanin.local.aws_emulator.lineage import Chain
+from fanin.local.emulator_patches.lineage import Chain
 from fanin.local.user_function import invoking
 
 START_SECONDS = 120.0

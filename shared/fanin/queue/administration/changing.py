@@ -18,11 +18,11 @@ from fanin.queue.administration import paging
 from fanin.queue.administration.listing import Listings
 from fanin.queue.administration.paging import ListedRow, Record, dead_at
 from fanin.queue.context import QueueContext
+from fanin.queue.maintenance.sleeping import wake, wake_before
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import PartKey
 from fanin.queue.rules.model import Job, JobState, Ring
-from fanin.queue.upkeep.sleeping import wake, wake_before
 
 ATTEMPTS = 8
 REASON = "the job was deleted"

@@ -9,11 +9,11 @@ from fanin.errors import StoreUnavailable
 from fanin.queue.administration.counting import depth_of
 from fanin.queue.administration.part_reads import look
 from fanin.queue.context import QueueContext
+from fanin.queue.maintenance.sleeping import wake, wake_before
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.key_rows import Check
 from fanin.queue.rules.model import Dead, Depth, Job, JobState, Member, Ring
 from fanin.queue.rules.taking import checked_limit
-from fanin.queue.upkeep.sleeping import wake, wake_before
 
 REVIVE_ATTEMPTS = 8
 

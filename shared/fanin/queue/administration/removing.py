@@ -29,11 +29,11 @@ from fanin.queue.administration import paging
 from fanin.queue.administration.creating import Doorbells
 from fanin.queue.administration.part_reads import look
 from fanin.queue.context import QueueContext
+from fanin.queue.maintenance import sleeping
+from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import SECOND_US, Job
-from fanin.queue.upkeep import sleeping
-from fanin.queue.upkeep.maintenance import Maintenance
 
 ATTEMPTS = 8
 ROWS_A_RUN = 5000

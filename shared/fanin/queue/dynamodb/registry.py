@@ -15,9 +15,9 @@ from fanin.pacing import pause
 from fanin.queue.administration.describing import CountedDepth
 from fanin.queue.dynamodb import counted as counts
 from fanin.queue.dynamodb import items, page_requests, requests
+from fanin.queue.maintenance.rounds import Listed
 from fanin.queue.rules.config import QueueConfig, existing
 from fanin.queue.rules.keys import QueueKey
-from fanin.queue.upkeep.rounds import Listed
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fanin.errors import StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.doorbell import Doorbell
+from fanin.queue.maintenance.sleeping import wake, wake_before
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.keys import JobKey
 from fanin.queue.rules.model import Job, JobState, NewJob, OnBusy, Rejected, Rerun, Ring
-from fanin.queue.upkeep.sleeping import wake, wake_before
 
 ADD_ATTEMPTS = 8
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.context import QueueContext
+from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.rules.model import Job
 from fanin.queue.sessions import session as sessions
 from fanin.queue.sessions.background import Background, Duty
 from fanin.queue.sessions.claims import Claims
 from fanin.queue.sessions.session import Session
-from fanin.queue.upkeep.maintenance import Maintenance
 
 
 @dataclass(frozen=True, slots=True)
