@@ -99,9 +99,19 @@ class Service(Generic[C]):
 def _client(service: str, config: Config, region: str | None = None) -> Any:
     default = getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
     if default is None:
-        return _own_session().create_client(service, region, config=config)
+        session = _own_session()
+        return session.create_client(service, region, config=config.merge(Config(user_agent=_agent(session))))
     session = _session_of_child(default) if is_forked() else default
     return session.client(service, region, config=config)  # type: ignore[call-overload]
+
+
+def _agent(session: Session) -> str:
+    """Return the user agent of each request, which botocore would make anew, twice for each of them.
+
+    That takes a fifth of the processor time of a small request.
+    """
+    app = session.get_config_variable("user_agent_appid")
+    return f"{session.user_agent()} app/{app}" if app else session.user_agent()
 
 
 def _session_of_child(default: boto3.Session) -> boto3.Session:
