@@ -17,11 +17,13 @@ import boto3
 from fanin import Fanin
 from fanin.aws import clients
 
-ALONE, TOGETHER, THREADS, TASKS = "ack each", "ack ten", "fanin.work, threads", "fanin.work, tasks"
+NO_ACK, ALONE, TOGETHER = "no ack", "ack each", "ack ten"
+THREADS, TASKS = "fanin.work, threads", "fanin.work, tasks"
+TEN = 10
 
 
-def looping(fanin: Fanin, url: str, messages: int, is_each: bool) -> None:
-    """Receive ten, work, ack, delete ten, as most workers of boto3 do."""
+def looping(fanin: Fanin, url: str, messages: int, acked_at_once: int) -> None:
+    """Receive ten, work, ack so many at once, delete ten, as most workers of boto3 do."""
     sqs = boto3.client("sqs")
     deleted = 0
     while deleted < messages:
@@ -29,8 +31,8 @@ def looping(fanin: Fanin, url: str, messages: int, is_each: bool) -> None:
             "Messages", []
         )
         items = [worked(message["Body"]) for message in found]
-        for part in [[item] for item in items] if is_each else [items]:
-            fanin.ack(part)
+        for first in range(0, len(items), acked_at_once) if acked_at_once else ():
+            fanin.ack(items[first : first + acked_at_once])
         entries: Any = [
             {"Id": str(at), "ReceiptHandle": each["ReceiptHandle"]} for at, each in enumerate(found)
         ]
@@ -61,8 +63,9 @@ def working(fanin: Fanin, url: str, messages: int, in_tasks: bool) -> None:
 
 
 WAYS: dict[str, Callable[[Fanin, str, int], None]] = {
-    ALONE: lambda fanin, url, messages: looping(fanin, url, messages, is_each=True),
-    TOGETHER: lambda fanin, url, messages: looping(fanin, url, messages, is_each=False),
+    NO_ACK: lambda fanin, url, messages: looping(fanin, url, messages, 0),
+    ALONE: lambda fanin, url, messages: looping(fanin, url, messages, 1),
+    TOGETHER: lambda fanin, url, messages: looping(fanin, url, messages, TEN),
     THREADS: lambda fanin, url, messages: working(fanin, url, messages, in_tasks=False),
     TASKS: lambda fanin, url, messages: working(fanin, url, messages, in_tasks=True),
 }

@@ -55,7 +55,8 @@ ANNOUNCEMENTS = RETRIES.merge(
 )
 # botocore signs links of some regions by version 2, which S3 refuses for new buckets, and for a key of KMS.
 SIGNED_LINKS = RETRIES.merge(Config(signature_version="s3v4"))
-LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS))
+# Its requests have no values of users that are not checked before.
+LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS, parameter_validation=False))
 C = TypeVar("C")
 
 
@@ -99,8 +100,8 @@ class Service(Generic[C]):
 def _client(service: str, config: Config, region: str | None = None) -> Any:
     default = getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
     if default is None:
-        session = _own_session()
-        return session.create_client(service, region, config=config.merge(Config(user_agent=_agent(session))))
+        own = _own_session()
+        return own.create_client(service, region, config=config.merge(Config(user_agent=_agent(own))))
     session = _session_of_child(default) if is_forked() else default
     return session.client(service, region, config=config)  # type: ignore[call-overload]
 
