@@ -26,7 +26,7 @@ from lab.working.ways import ALONE, NO_ACK, TASKS, THREADS, TOGETHER, WAYS
 LATENCIES_MS = (0, 10)
 LATENCIES = [f"{latency} ms" for latency in LATENCIES_MS]
 FACTOR = 1.5
-ROUNDS = 5
+ROUNDS = 3
 FEWER = 5
 """Of the slowest way, so many times fewer messages are enough."""
 COLUMNS = ("worker", "latency of a request", "messages a second", "a second of processor time", "acks")
@@ -49,7 +49,7 @@ class Measured:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--messages", type=int, default=5000)
+    parser.add_argument("--messages", type=int, default=3000)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--dramatiq", type=Path, metavar="PYTHON")
     parser.add_argument("--print", action="store_true", dest="only_printed", help="keep no result")
