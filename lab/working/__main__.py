@@ -28,7 +28,7 @@ LATENCIES = [f"{latency} ms" for latency in LATENCIES_MS]
 FACTOR = 1.5
 ROUNDS = 3
 FEWER = 5
-"""A loop, which is slower and starts nothing, gets so many times fewer messages."""
+"""Of a loop, which is slower and starts nothing, so many times fewer messages are enough."""
 COLUMNS = ("worker", "latency of a request", "messages a second", "a second of processor time", "acks")
 DRAMATIQ = "dramatiq 2.2.1 on Redis"
 

@@ -10,12 +10,16 @@ import resource
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from fanin import Fanin
 from fanin.aws import clients
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
 
 NO_ACK, ALONE, TOGETHER = "no ack", "ack each", "ack ten"
 THREADS, TASKS = "fanin.work, threads", "fanin.work, tasks"
@@ -24,7 +28,7 @@ TEN = 10
 
 def looping(fanin: Fanin, url: str, messages: int, acked_at_once: int) -> None:
     """Receive ten, work, ack so many at once, delete ten, as most workers of boto3 do."""
-    sqs = boto3.client("sqs")
+    sqs = _sqs()
     deleted = 0
     while deleted < messages:
         found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=5).get(
@@ -38,6 +42,11 @@ def looping(fanin: Fanin, url: str, messages: int, acked_at_once: int) -> None:
         ]
         sqs.delete_message_batch(QueueUrl=url, Entries=entries)
         deleted += len(found)
+
+
+@cache
+def _sqs() -> SQSClient:
+    return boto3.client("sqs")
 
 
 def worked(body: str) -> str:
@@ -62,6 +71,7 @@ def working(fanin: Fanin, url: str, messages: int, in_tasks: bool) -> None:
     fanin.work(url, handle_in_task if in_tasks else handle, stop=stop)
 
 
+LOOPS = (NO_ACK, ALONE, TOGETHER)
 WAYS: dict[str, Callable[[Fanin, str, int], None]] = {
     NO_ACK: lambda fanin, url, messages: looping(fanin, url, messages, 0),
     ALONE: lambda fanin, url, messages: looping(fanin, url, messages, 1),
@@ -76,7 +86,7 @@ def main(way: str, site: str, messages: int) -> None:
     os.environ["AWS_ENDPOINT_URL"] = site
     os.sched_setaffinity(0, {0})
     fanin, url = Fanin(site), f"{site}/000000000000/work"
-    clients.long_polls()
+    _sqs() if way in LOOPS else clients.long_polls()  # a client is created once, before the work
     before = resource.getrusage(resource.RUSAGE_SELF)
     WAYS[way](fanin, url, messages)
     after = resource.getrusage(resource.RUSAGE_SELF)
