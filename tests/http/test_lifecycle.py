@@ -1,4 +1,4 @@
-"""A batch's lifecycle over HTTP against the local run, beside test_conformance. T-numbers go on from its cases."""
+"""A batch's lifecycle over HTTP against the local run, beside test_conformance. T-numbers follow its cases."""
 
 from __future__ import annotations
 
