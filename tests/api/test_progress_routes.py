@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
+from typing import Any
 
 import pytest
 
 from fanin.tracker.memory import MemoryStore
-from tests.api.gateway import Gateway
+from tests.api.gateway import Answer, Gateway
 from tests.api.test_lifecycle_routes import acked, opened, ranged
 
 OWNER = {"iam": {"accountId": "111122223333", "userArn": "arn:aws:iam::111122223333:user/owner"}}
@@ -53,6 +55,72 @@ def test_an_ended_batch_says_so_and_asks_for_no_other_request(owner: Gateway) ->
     assert (body["state"], body["result"], body["isComplete"]) == ("COMPLETE", "succeeded", True)
     assert "endedAt" in body
     assert "retryAfterSeconds" not in body
+
+
+def asked(token: str, accept: str = "text/event-stream", last: str = "") -> Answer:
+    headers = {"Accept": accept, "Last-Event-ID": last}
+    return Gateway().send("GET", "/v1/progress", None, headers, {"token": token})
+
+
+def fields(event: str) -> dict[str, Any]:
+    found = dict(line.split(": ", 1) for line in event.splitlines() if line)
+    return found | {"data": json.loads(found["data"])}
+
+
+def test_a_reader_of_events_gets_one_for_each_request_with_its_pause(owner: Gateway) -> None:
+    token = created(owner, opened(owner, 1)[0])
+    event = fields(asked(token, last="ended").text)
+
+    assert event.keys() == {"retry", "event", "data"}
+    assert event["event"] == "progress"
+    assert int(event["retry"]) == round(1000 * event["data"]["retryAfterSeconds"])
+
+
+def test_a_reader_of_events_is_stopped_once_it_has_the_end(owner: Gateway) -> None:
+    batch_id, _ = opened(owner, 1)
+    owner.send("POST", f"/v1/batches/{batch_id}/cancel")
+    token = created(owner, batch_id)
+    event = fields(asked(token, last="progress").text)
+    stopped = asked(token, last=event["id"])
+
+    assert (event["event"], event["data"]) == ("ended", asked(token, "*/*", last=event["id"]).body)
+    assert "retry" not in event
+    assert (stopped.status, stopped.text) == (204, "")
+    assert stopped.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_event"),
+    [
+        *[
+            (text, True)
+            for text in ("TEXT/Event-Stream", "text/event-stream;charset=utf-8", "text/event-stream, */*")
+        ],
+        *[(text, True) for text in ("application/json;q=0.5 , text/event-stream ; q=0.501",)],
+        *[
+            (text, False)
+            for text in ("", "*/*", "text/*", "text/html,*/*;q=0.8", "text/event-streams", ",;,q=1")
+        ],
+        *[
+            (f"text/event-stream;q={weight}", False)
+            for weight in ("0", "0.000", "2", "1.001", "-1", "\u00b2", "")
+        ],
+        *[(f"application/json, text/event-stream{weight}", False) for weight in ("", ";q=0.9")],
+    ],
+)
+def test_events_are_for_readers_that_prefer_them_by_name(owner: Gateway, accept: str, is_event: bool) -> None:
+    answer = asked(created(owner, opened(owner)[0]), accept)
+
+    assert answer.status == 200
+    assert (answer.headers["Content-Type"] == "text/event-stream") == is_event
+
+
+def test_a_reader_of_events_is_refused_as_any_other(owner: Gateway) -> None:
+    forged = created(owner, opened(owner)[0])[:-43] + "A" * 43
+    refused = [asked(forged, last="ended"), asked("no token")]
+
+    assert [answer.status for answer in refused] == [404, 400]
+    assert {answer.headers["Content-Type"] for answer in refused} == {"application/problem+json"}
 
 
 def test_a_token_opens_no_other_route_and_is_in_no_log(owner: Gateway, log: io.StringIO) -> None:
