@@ -16,7 +16,7 @@ ANSWERS = answers(200, WatchedBatch, 400, 404, 503)
 ANSWERS[200]["content"][event_stream.MEDIA_TYPE] = {"model": event_stream.EventStream}
 ANSWERS[204] = {"description": "The reader of events has seen the end, and stops.", "content": {}}
 LastEventId = Annotated[
-    str | None, Header(alias="Last-Event-ID", description="The id of the last event, which EventSource sends.")
+    str | None, Header(alias="Last-Event-ID", description="The id of the last event; EventSource sends it.")
 ]
 
 app = edge(None, query=("token",))
