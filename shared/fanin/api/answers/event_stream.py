@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated
 
-from pydantic import Field, RootModel
+from pydantic import RootModel
 
 from fanin.api.answers.batch_answers import WatchedBatch
 
@@ -18,10 +17,9 @@ MEDIA_TYPE = "text/event-stream"
 JSON = "application/json"
 END_ID = "ended"
 WEIGHT = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
-FORM = rf"^(retry: [1-9][0-9]*\nevent: progress|id: {END_ID}\nevent: ended)\ndata: [^\r\n]+\n\n$"
 
 
-class EventStream(RootModel[Annotated[str, Field(pattern=FORM)]]):
+class EventStream(RootModel[str]):
     """One server-sent event, `progress` or `ended`, whose data is a WatchedBatch.
 
     `retry` has the milliseconds until the next request; the event of an ended batch has an id instead.
