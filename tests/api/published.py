@@ -50,7 +50,8 @@ def checked(
         return
     if media not in answer["content"]:
         raise Unpublished(f"{where} is of media type {media!r}, not {list(answer['content'])}")
-    value = json.loads(body) if media.endswith("json") else body
+    text = body if isinstance(body, str) else body.decode()
+    value = json.loads(text) if media.endswith("json") else text
     _check_body(described, where, answer["content"][media]["schema"], value)
 
 
