@@ -92,6 +92,20 @@ def run(transport, queue, request, network=None, report=lambda sent, rows: None)
     return publish(Fanin(watched[1]), sender, request, report)
 
 
+@pytest.mark.parametrize("chunk", [None, 4])
+def test_each_message_carries_the_trace_of_the_batch_in_a_process_without_spans(
+    transport, queue, request_, chunk
+):
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    failing = Queue([{"Id": "0", "SenderFault": True, "Code": "InvalidMessageContents"}])
+    with suppress(SendFailed):
+        run(transport, failing, replace(request_, chunk=chunk, options={"traceparent": trace}))
+    run(transport, queue, replace(request_, chunk=chunk))  # goes on, without the option
+
+    assert failing.traces | queue.traces == {trace}
+    assert queue.traces == {trace}
+
+
 @pytest.mark.parametrize(("chunk", "messages"), [(None, 25), (4, 8), (1000, 3)])
 def test_row_k_is_item_k_and_the_batch_is_closed(transport, queue, request_, chunk, messages):
     seen = []
