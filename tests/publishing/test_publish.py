@@ -46,7 +46,7 @@ class Queue:
         self.bodies += [each["MessageBody"] for each in Entries if each["Id"] not in refused]
         self.groups |= {each["MessageGroupId"] for each in Entries}
         given = [each.get("MessageAttributes", {}) for each in Entries]
-        self.traces |= {each["traceparent"]["StringValue"] for each in given if "traceparent" in each}
+        self.traces |= {each.get("traceparent", {}).get("StringValue") for each in given}
         return {"Failed": failed}
 
     def rows(self):
