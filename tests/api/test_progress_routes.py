@@ -108,14 +108,6 @@ def test_events_are_for_readers_that_prefer_them_by_name(owner: Gateway, accept:
     assert (answer.headers["Content-Type"] == "text/event-stream") == (accept in EVENTS)
 
 
-def test_a_reader_of_events_is_refused_as_any_other(owner: Gateway) -> None:
-    forged = created(owner, opened(owner)[0])[:-43] + "A" * 43
-    refused = [asked(forged, last="ended"), asked("no token")]
-
-    assert [answer.status for answer in refused] == [404, 400]
-    assert {answer.headers["Content-Type"] for answer in refused} == {"application/problem+json"}
-
-
 def test_a_token_opens_no_other_route_and_is_in_no_log(owner: Gateway, log: io.StringIO) -> None:
     batch_id, _ = opened(owner, 4)
     token = created(owner, batch_id)
@@ -127,6 +119,7 @@ def test_a_token_opens_no_other_route_and_is_in_no_log(owner: Gateway, log: io.S
         "no token": Gateway().send("GET", "/v1/progress"),
         "half a token": Gateway().send("GET", "/v1/progress", query={"token": token[:-1]}),
         "of another signature": Gateway().send("GET", "/v1/progress", query={"token": forged}),
+        "of another signature, for events": asked(forged, last="ended"),
         "another parameter": Gateway().send("GET", "/v1/progress", query={"token": token, "since": "9"}),
         "a stranger's": Gateway({"iam": OWNER["iam"] | {"accountId": "222233334444"}}).send(
             "POST", f"/v1/batches/{batch_id}/token"
@@ -139,6 +132,7 @@ def test_a_token_opens_no_other_route_and_is_in_no_log(owner: Gateway, log: io.S
         "no token": 400,
         "half a token": 400,
         "of another signature": 404,
+        "of another signature, for events": 404,
         "another parameter": 400,
         "a stranger's": 404,
     }
