@@ -39,7 +39,7 @@ CHANGES = {
 }
 """Acks of a change in the archive, the seconds that it takes to parse, and its bytes in a shuffle."""
 ANSWER, COUNTED_ANSWER = 0.01, 0.04
-"""Seconds that DynamoDB is assumed to take for a request."""
+"""Seconds that DynamoDB is assumed to take for a request, and for a transaction of fifty pages."""
 
 
 @dataclass(frozen=True, slots=True)
