@@ -39,7 +39,12 @@ class LoggedAcks:
     put: Put
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:  # noqa: ARG002  # the port has it
-        """Log *acks*; each is ``accepted``, because ``bulk_ack`` gives the verdicts."""
+        """Log *acks*; each is ``accepted``, because ``bulk_ack`` gives the verdicts.
+
+        Raises InvalidRequest for an ack with a result.
+        """
+        if any(ack.result is not None for ack in acks):
+            raise InvalidRequest("a log of acks keeps no results", field="result")
         for batch_id, some in groupby(sorted(acks, key=_place), key=attrgetter("batch_id")):
             name = f"batch_id={batch_id}/{time.time_ns() // 1_000_000}-{uuid4()}.jsonl.gz"
             self.put(name, gzip.compress("".join(lines_of(some)).encode(), mtime=0))
