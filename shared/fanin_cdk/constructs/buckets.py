@@ -15,7 +15,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from fanin_cdk.grants.results import FOLDER
-from fanin_cdk.nag import accept
+from fanin_cdk.nag import accept, accept_wildcards
 from fanin_cdk.settings.config import Config
 
 LONGEST = Duration.days(431)
@@ -45,6 +45,8 @@ def log_to(consumer: lambda_.Function, log: str) -> None:
     )
     consumer.add_environment("FANIN_ACKS_LOG", log)
     consumer.add_to_role_policy(iam.PolicyStatement(actions=["s3:PutObject"], resources=[named]))
+    if consumer.role:
+        accept_wildcards(consumer.role, "Of an object's name only the folder is known before", named)
 
 
 def results_bucket(scope: Construct, config: Config) -> s3.IBucket:
