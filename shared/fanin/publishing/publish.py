@@ -150,8 +150,8 @@ def _opened(fanin: Fanin, request: PublishRequest, key: str, labels: Mapping[str
     except KeyReused as error:
         raise KeyReused(f"{error}; another --user-key is another key") from error
     except BatchEnded as ended:
-        how = ended.result if ended.reason is None else f"{ended.result}: {ended.reason}"
-        found = f"batch {ended.batch_id} is {ended.state} ({how})"
+        outcome = ended.result if ended.reason is None else f"{ended.result}: {ended.reason}"
+        found = f"batch {ended.batch_id} is {ended.state} ({outcome})"
         if ended.result in ("succeeded", ENOUGH):
             which = "all" if ended.result == "succeeded" else "enough"
             sentence = f"{found}: {which} rows of {request.source.name} are done; nothing was sent"
