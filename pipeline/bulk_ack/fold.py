@@ -150,8 +150,9 @@ class Folder:
 def fold_files(paths: Iterable[str], registry: Registry, tenant: str) -> Iterator[pa.RecordBatch]:
     """Yield rows of FOLDED of the logs *paths*, as one task."""
     folder = Folder(registry, tenant)
+    kernel = folder.compiled.kernel if folder.compiled else None
     for path in paths:
-        for portion in logs.read(path):
+        for portion in logs.read(path, kernel):
             yield from folder.take(portion, path)
     yield from folder.blocks()
 

@@ -148,14 +148,17 @@ void fanin_add_groups(State *state, int64_t first, int64_t upto) {
 }
 
 /* Folds the rows from `row` on, and lists those that it declines; `skip`: rows to decline, or NULL.
+   The text of each row lies between its two bounds in `data`, and `step` bounds after them are the next row's.
    Returns the row after the last one: `rows`, or before it where `full`, or the list of declined rows, says. */
 int64_t fanin_fold(
-    State *state, const int32_t *offsets, const uint8_t *data, const uint8_t *skip, int64_t row, int64_t rows
+    State *state, const int32_t *bounds, int64_t step, const uint8_t *data, const uint8_t *skip, int64_t row,
+    int64_t rows
 ) {
     const Group *group = 0;
     for (; row < rows && state->count_declined < state->most_declined; row++) {
-        const uint8_t *text = data + offsets[row];
-        int64_t size = offsets[row + 1] - offsets[row], index = -1;
+        const int32_t *of_row = bounds + row * step;
+        const uint8_t *text = data + of_row[0];
+        int64_t size = (int64_t)of_row[1] - of_row[0], index = -1;
         if (size > HEAD && !(skip && skip[row])) {
             if (!group || !has_head(text, group->head)) group = group_of(state, text);
             if (group) index = index_of(text, size);
@@ -188,4 +191,59 @@ int64_t fanin_fold_numbers(
             state->items += high - low + 1;
     }
     return row;
+}
+
+/* Writes the bounds of the texts of a page of Parquet, each after its length; returns whether these are so many
+   and fill the page. */
+int32_t fanin_bounds(const uint8_t *page, int64_t size, int64_t texts, int32_t *bounds) {
+    int64_t at = 0;
+    for (int64_t text = 0; text < texts; text++) {
+        uint32_t length;
+        if (size - at < 4) return 0;
+        __builtin_memcpy(&length, page + at, 4);
+        at += 4;
+        if (length > size - at) return 0;
+        bounds[2 * text] = (int32_t)at;
+        bounds[2 * text + 1] = (int32_t)(at += length);
+    }
+    return at == size;
+}
+
+/* Reads numbers of `width` bits, at most 24, in Parquet's hybrid of runs and packed numbers; returns whether
+   these are so many, but for those that complete eight, and fill the `size` bytes. */
+int32_t fanin_hybrid(const uint8_t *data, int64_t size, int64_t width, int64_t count, int32_t *numbers) {
+    const int64_t bytes = (width + 7) / 8, mask = ((int64_t)1 << width) - 1;
+    int64_t at = 0, number = 0;
+    while (number < count) {
+        uint64_t header = 0;
+        for (int shift = 0, more = 1; more; shift += 7) {
+            if (at == size || shift > 28) return 0;
+            header |= (uint64_t)(data[at] & 0x7F) << shift;
+            more = data[at++] >> 7;
+        }
+        int64_t length = header >> 1, upto;
+        if (header & 1) {
+            if (length > (count - number + 7) / 8 || length * width > size - at) return 0;
+            upto = number + length * 8 < count ? number + length * 8 : count;
+            for (int64_t bit = at * 8; number < upto; bit += width) {
+                uint64_t eight = 0;
+                for (int64_t byte = bit >> 3; byte <= (bit + width - 1) >> 3; byte++)
+                    eight |= (uint64_t)data[byte] << 8 * (byte - (bit >> 3));
+                numbers[number++] = (int32_t)(eight >> (bit & 7) & mask);
+            }
+            at += length * width;
+        } else {
+            int32_t value = 0;
+            if (length > count - number || bytes > size - at) return 0;
+            for (int64_t byte = 0; byte < bytes; byte++) value |= (int32_t)data[at++] << 8 * byte;
+            for (upto = number + length; number < upto;) numbers[number++] = value;
+        }
+    }
+    return at == size;
+}
+
+/* Copies so many texts, one after another. */
+void fanin_copy(const int32_t *bounds, int64_t texts, const uint8_t *data, uint8_t *copy) {
+    for (int64_t text = 0; text < texts; text++)
+        for (int32_t at = bounds[2 * text]; at < bounds[2 * text + 1]; at++) *copy++ = data[at];
 }

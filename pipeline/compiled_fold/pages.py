@@ -1,0 +1,261 @@
+"""Reads a column of texts from Parquet page by page, by the kernel: it finds the texts, and copies none.
+
+It reads pages whose texts are plain or in a dictionary. Of any other, and of one whose bytes are not what its
+header says, it reads nothing: Arrow reads that page and those after it, or raises the error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pipeline.compiled_fold.thrift import NotParsed, Struct, struct, unsigned
+
+CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
+"""The names of compressions in Parquet, and in Arrow."""
+MOST_ROWS = 1 << 22
+"""Rows of a page; runs of one entry would else make few bytes of a file fill the memory."""
+MOST_BYTES = (1 << 31) - 1
+MOST_BITS = 24
+"""The most bits of the number of an entry that the kernel reads."""
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
+_PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8
+_NULL = np.array([0, -1], np.int32).view(np.int64)
+
+Bounds: TypeAlias = NDArray[np.int64]
+"""Where each text begins and ends, as two integers of 32 bits; a null begins at 0, and ends before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The texts of some rows, by their *bounds* in *data*."""
+
+    kernel: ctypes.CDLL
+    data: pa.Buffer
+    bounds: Bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def texts(self, rows: NDArray[np.int64]) -> pa.StringArray:
+        """Return a copy of the texts of *rows*."""
+        chosen = self.bounds[rows]
+        sizes = _sizes(chosen)
+        offsets = np.concatenate([[0], np.cumsum(np.maximum(sizes, 0))]).astype(np.int32)
+        copy = np.empty(offsets[-1], np.uint8)
+        self.kernel.fanin_copy(chosen.ctypes.data, chosen.size, self.data.address, copy.ctypes.data)
+        valid = np.packbits(sizes >= 0, bitorder="little")
+        return pa.StringArray.from_buffers(chosen.size, *map(pa.py_buffer, (offsets, copy, valid)))
+
+
+@dataclass(slots=True)
+class ColumnChunk:
+    """The column of texts of one row group, as the file has it: *raw*; *is_nullable*: it may have nulls."""
+
+    kernel: ctypes.CDLL
+    raw: bytes
+    codec: str | None
+    is_nullable: bool
+    _entries: tuple[pa.Buffer, Bounds] | None = field(init=False, default=None)
+
+    def pages(self, rows: int) -> Iterator[Page]:
+        """Yield the pages of the first *rows*, or those before the first that is not read."""
+        at = 0
+        while rows:
+            try:
+                page, at = self._page(at)
+            except (NotParsed, IndexError, pa.ArrowException, OSError):
+                return
+            if page is not None:
+                if len(page) > rows:
+                    return
+                rows -= len(page)
+                yield page
+
+    def _page(self, at: int) -> tuple[Page | None, int]:
+        """Return the page that begins at *at*, None if it is of the dictionary, and where the next begins."""
+        header, at = struct(memoryview(self.raw), at)
+        end = at + _number(header, 3)
+        body = pa.py_buffer(self.raw).slice(at, end - at)
+        if at + body.size != end:
+            raise NotParsed
+        kind = _number(header, 1)
+        if kind == _DICTIONARY and self._entries is None:
+            self._entries = self._dictionary(header, body)
+            return None, end
+        if kind not in (_DATA, _DATA_2):
+            raise NotParsed
+        return (self._data if kind == _DATA else self._data_2)(header, body), end
+
+    def _dictionary(self, header: Struct, body: pa.Buffer) -> tuple[pa.Buffer, Bounds]:
+        of_kind = _struct(header, 7)
+        if _number(of_kind, 2) not in (_PLAIN, _PLAIN_DICTIONARY):
+            raise NotParsed
+        values = self._decompressed(body, _number(header, 2))
+        return values, self._plain(values, _rows(of_kind))
+
+    def _data(self, header: Struct, body: pa.Buffer) -> Page:
+        """Return a data page of version 1, in which the length of the levels is before them."""
+        of_kind = _struct(header, 5)
+        values, levels = self._decompressed(body, _number(header, 2)), None
+        if self.is_nullable:
+            if _number(of_kind, 3) != _RLE or values.size < 4:
+                raise NotParsed
+            size = int.from_bytes(values[:4].to_pybytes(), "little")
+            levels, values = _split(values[4:], size)
+        return self._texts(_rows(of_kind), _number(of_kind, 2), levels, values)
+
+    def _data_2(self, header: Struct, body: pa.Buffer) -> Page:
+        """Return a data page of version 2, which does not compress its levels."""
+        of_kind = _struct(header, 8)
+        size = _number(of_kind, 5)
+        if _number(of_kind, 3) != _rows(of_kind) or _number(of_kind, 6) or (size and not self.is_nullable):
+            raise NotParsed
+        levels, values = _split(body, size)
+        if of_kind.get(7, True):
+            values = self._decompressed(values, _number(header, 2) - size)
+        page = self._texts(_rows(of_kind), _number(of_kind, 4), levels if self.is_nullable else None, values)
+        if np.count_nonzero(_sizes(page.bounds) < 0) != _number(of_kind, 2):
+            raise NotParsed
+        return page
+
+    def _decompressed(self, body: pa.Buffer, size: int) -> pa.Buffer:
+        if _stated_size(self.codec, body, size) != size:
+            raise NotParsed
+        return pa.Codec(self.codec).decompress(body, size) if self.codec else body
+
+    def _texts(self, rows: int, encoding: int, levels: pa.Buffer | None, values: pa.Buffer) -> Page:
+        """Return the page of these *values*, and of nulls where *levels* are 0."""
+        if levels is None or _are_all_ones(levels, rows):
+            return Page(self.kernel, *self._values(encoding, values, rows))
+        flags = self._hybrid(levels, 1, rows)
+        if flags.max(initial=0) > 1:
+            raise NotParsed
+        count = int(flags.sum())
+        data, found = self._values(encoding, values, count)
+        bounds = np.full(rows, _NULL)
+        bounds[flags == 1] = found
+        return Page(self.kernel, data, bounds)
+
+    def _values(self, encoding: int, values: pa.Buffer, count: int) -> tuple[pa.Buffer, Bounds]:
+        if encoding == _PLAIN:
+            return values, self._plain(values, count)
+        if encoding not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) or self._entries is None:
+            raise NotParsed
+        data, entries = self._entries
+        numbers = self._hybrid(values[1:], values[0], count) if count else np.zeros(0, np.int32)
+        if numbers.max(initial=-1) >= entries.size:
+            raise NotParsed
+        found = entries[numbers]
+        if _sizes(found).sum() > MOST_BYTES:
+            raise NotParsed
+        return data, found
+
+    def _plain(self, values: pa.Buffer, count: int) -> Bounds:
+        """Return the bounds of texts, each after its length."""
+        found = np.empty(count, np.int64)
+        if not self.kernel.fanin_bounds(values.address, values.size, count, found.ctypes.data):
+            raise NotParsed
+        return found
+
+    def _hybrid(self, packed: pa.Buffer, width: int, count: int) -> NDArray[np.int32]:
+        """Return numbers of *width* bits, in runs or packed."""
+        found = np.empty(count, np.int32)
+        if width > MOST_BITS or not self.kernel.fanin_hybrid(
+            packed.address, packed.size, width, count, found.ctypes.data
+        ):
+            raise NotParsed
+        return found
+
+
+def column_chunk(
+    kernel: ctypes.CDLL, source: pa.NativeFile, file: pq.ParquetFile, group: int, name: str
+) -> ColumnChunk | None:
+    """Return the column *name* of the row group *group*; None if it is not one that is read here."""
+    numbers = [number for number, path in enumerate(_paths(file.schema)) if path == name]
+    if len(numbers) != 1 or not _is_text(file.schema_arrow.field(name).type):
+        return None
+    column, part = file.schema.column(numbers[0]), file.metadata.row_group(group).column(numbers[0])
+    if column.max_repetition_level or column.max_definition_level > 1 or part.physical_type != "BYTE_ARRAY":
+        return None
+    if part.compression not in CODECS or part.file_path:
+        return None
+    starts = part.data_page_offset, part.dictionary_page_offset or part.data_page_offset
+    start, size = min(starts), part.total_compressed_size
+    if start < 0 or not 0 <= size <= source.size() - start:
+        return None
+    raw = source.read_at(size, start)
+    return ColumnChunk(kernel, raw, CODECS[part.compression], column.max_definition_level == 1)
+
+
+def _paths(schema: pq.ParquetSchema) -> Iterator[str]:
+    return (schema.column(number).path for number in range(len(schema)))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string())
+
+
+def _number(fields: Struct, field: int) -> int:
+    """Return an integer, which is not negative. Raises NotParsed."""
+    found: Any = fields.get(field)
+    if type(found) is not int or not 0 <= found <= MOST_BYTES:
+        raise NotParsed
+    return found
+
+
+def _rows(of_kind: Struct) -> int:
+    if (rows := _number(of_kind, 1)) > MOST_ROWS:
+        raise NotParsed
+    return rows
+
+
+def _struct(fields: Struct, field: int) -> Struct:
+    found = fields.get(field)
+    if not isinstance(found, dict):
+        raise NotParsed
+    return found
+
+
+def _sizes(bounds: Bounds) -> NDArray[np.int64]:
+    """Return the length of each text, -1 of a null."""
+    ends = bounds.view(np.int32).reshape(-1, 2).astype(np.int64)
+    return ends[:, 1] - ends[:, 0]
+
+
+def _are_all_ones(levels: pa.Buffer, rows: int) -> bool:
+    """Return whether *levels* are one run, of ones."""
+    data = _octets(levels)
+    run, at = unsigned(data, 0)
+    return run == rows << 1 and at + 1 == data.nbytes and data[at] == 1
+
+
+def _octets(data: pa.Buffer) -> memoryview:
+    return memoryview(data).cast("B")
+
+
+def _split(data: pa.Buffer, size: int) -> tuple[pa.Buffer, pa.Buffer]:
+    if size > data.size:
+        raise NotParsed
+    return data[:size], data[size:]
+
+
+def _stated_size(codec: str | None, body: pa.Buffer, size: int) -> int:
+    """Return the size that compressed bytes have by themselves; *size* if the codec holds them to it.
+
+    Of fewer bytes, these codecs would return the others as they were in memory.
+    """
+    if codec is None:
+        size = body.size
+    elif codec == "snappy":
+        size, _ = unsigned(_octets(body), 0)
+    elif codec == "gzip":
+        size = int.from_bytes(_octets(body)[-4:], "little")
+    return size
