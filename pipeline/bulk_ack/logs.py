@@ -412,5 +412,8 @@ def _kind(column: pa.Array) -> pa.DataType:
     return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
 
 
+_TEXTS = (pa.string(), pa.large_string(), pa.null())
+
+
 def _is_text(kind: pa.DataType) -> bool:
-    return any(is_one(kind) for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_null))
+    return kind in _TEXTS

@@ -11,7 +11,16 @@ enum {
     PAGE_SHIFT = 10, /* the layout of bitmaps, of pipeline/shared_by_jobs/bitmaps.py */
     PAGE_BITS = 1 << PAGE_SHIFT,
     BLOCK_SHIFT = 15,
-    BLOCK_BYTES = (1 << BLOCK_SHIFT) / 8
+    BLOCK_BYTES = (1 << BLOCK_SHIFT) / 8,
+    FIELDS = 16, /* of a struct of a page header, more than there are */
+    ABSENT = -1,
+    FALSE_FLAG = -2,
+    TRUE_KIND = 1,
+    FALSE_KIND = 2,
+    I32_KIND = 5,
+    I64_KIND = 6,
+    BINARY_KIND = 8,
+    STRUCT_KIND = 12
 };
 
 /* The memory of one batch's bitmap: bitmaps.Memory. */
@@ -191,6 +200,66 @@ int64_t fanin_fold_numbers(
             state->items += high - low + 1;
     }
     return row;
+}
+
+/* Bytes that are read from `at` on. */
+typedef struct {
+    const uint8_t *data;
+    int64_t at, size;
+} Bytes;
+
+/* Reads a number in groups of seven bits; returns 0 if there is none, or it is longer than 63 bits. */
+static int read_number(Bytes *bytes, uint64_t *number) {
+    *number = 0;
+    for (int shift = 0; shift < 63 && bytes->at < bytes->size; shift += 7) {
+        uint8_t byte = bytes->data[bytes->at++];
+        *number |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) return 1;
+    }
+    return 0;
+}
+
+/* Reads the value of a field, of a kind of Thrift's compact protocol; returns 0 if a page header has none such.
+   `*value`: an integer of 32 bits if it is not negative, FALSE_FLAG, or ABSENT, which stands for any other. */
+static int read_value(Bytes *bytes, int kind, int64_t *value) {
+    uint64_t number;
+    *value = kind == FALSE_KIND ? FALSE_FLAG : ABSENT;
+    if (kind == TRUE_KIND || kind == FALSE_KIND) return 1;
+    if ((kind != I32_KIND && kind != I64_KIND && kind != BINARY_KIND) || !read_number(bytes, &number)) return 0;
+    if (kind == I32_KIND && !(number & 1) && number >> 1 <= INT32_MAX) *value = (int64_t)(number >> 1);
+    if (kind != BINARY_KIND) return 1;
+    if (number > (uint64_t)(bytes->size - bytes->at)) return 0;
+    bytes->at += (int64_t)number;
+    return 1;
+}
+
+/* Reads the fields of a struct into `fields` by their numbers, and those of the struct that a header with this
+   type of page has into the next FIELDS; returns 0 if they are not in order, or not those of a page header. */
+static int read_struct(Bytes *bytes, int64_t *fields, int depth) {
+    const int of_type[] = {5, 0, 7, 8};
+    for (int64_t field = 0; bytes->at < bytes->size;) {
+        int head = bytes->data[bytes->at++];
+        int64_t value = ABSENT, others[2 * FIELDS];
+        if (!head) return 1;
+        if (!(head >> 4)) return 0;
+        field += head >> 4;
+        if ((head & 15) == STRUCT_KIND) {
+            int is_of_type = !depth && fields[1] >= 0 && fields[1] < 4 && field == of_type[fields[1]];
+            if (depth > 2 || !read_struct(bytes, is_of_type ? fields + FIELDS : others, depth + 1)) return 0;
+        } else if (!read_value(bytes, head & 15, &value)) {
+            return 0;
+        }
+        if (field < FIELDS) fields[field] = value;
+    }
+    return 0;
+}
+
+/* Reads the header of a page of Parquet at `at` into `fields`, those of the page and those of its type; returns
+   where the page begins, 0 if it has no header that is known. */
+int64_t fanin_header(const uint8_t *data, int64_t size, int64_t at, int64_t *fields) {
+    Bytes bytes = {data, at, size};
+    for (int field = 0; field < 2 * FIELDS; field++) fields[field] = ABSENT;
+    return read_struct(&bytes, fields, 0) ? bytes.at : 0;
 }
 
 /* Writes the bounds of the texts of a page of Parquet, each after its length; returns whether these are so many

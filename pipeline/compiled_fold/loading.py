@@ -16,6 +16,7 @@ _FUNCTIONS = {
     "fanin_add_groups": (None, _STATE, _NUMBER, _NUMBER),
     "fanin_fold": (_NUMBER, _STATE, _COLUMN, _NUMBER, _COLUMN, _COLUMN, _NUMBER, _NUMBER),
     "fanin_fold_numbers": (_NUMBER, _STATE, *(_COLUMN,) * 5, _NUMBER, _NUMBER),
+    "fanin_header": (_NUMBER, _COLUMN, _NUMBER, _NUMBER, _COLUMN),
     "fanin_bounds": (_FLAG, _COLUMN, _NUMBER, _NUMBER, _COLUMN),
     "fanin_hybrid": (_FLAG, _COLUMN, _NUMBER, _NUMBER, _NUMBER, _COLUMN),
     "fanin_copy": (None, _COLUMN, _NUMBER, _COLUMN, _COLUMN),

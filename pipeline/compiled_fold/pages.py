@@ -9,14 +9,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-
-from pipeline.compiled_fold.thrift import NotParsed, Struct, struct, unsigned
 
 CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
 """The names of compressions in Parquet, and in Arrow."""
@@ -25,9 +23,18 @@ MOST_ROWS = 1 << 22
 MOST_BYTES = (1 << 31) - 1
 MOST_BITS = 24
 """The most bits of the number of an entry that the kernel reads."""
+FIELDS = 16
+FALSE_FLAG = -2
+"""The fields of a struct, and a flag that is not set, as the kernel writes them."""
+LENGTH_BYTES = 4
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8
 _NULL = np.array([0, -1], np.int32).view(np.int64)
+
+
+class NotRead(ValueError):
+    """A page has what is not read here, or its bytes are not what its header says."""
+
 
 Bounds: TypeAlias = NDArray[np.int64]
 """Where each text begins and ends, as two integers of 32 bits; a null begins at 0, and ends before it."""
@@ -63,7 +70,11 @@ class ColumnChunk:
     raw: bytes
     codec: str | None
     is_nullable: bool
+    _raw: pa.Buffer = field(init=False)
     _entries: tuple[pa.Buffer, Bounds] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._raw = pa.py_buffer(self.raw)
 
     def pages(self, rows: int) -> Iterator[Page]:
         """Yield the pages of the first *rows*, or those before the first that is not read."""
@@ -71,7 +82,7 @@ class ColumnChunk:
         while rows:
             try:
                 page, at = self._page(at)
-            except (NotParsed, IndexError, pa.ArrowException, OSError):
+            except (NotRead, IndexError, pa.ArrowException, OSError):
                 return
             if page is not None:
                 if len(page) > rows:
@@ -81,54 +92,66 @@ class ColumnChunk:
 
     def _page(self, at: int) -> tuple[Page | None, int]:
         """Return the page that begins at *at*, None if it is of the dictionary, and where the next begins."""
-        header, at = struct(memoryview(self.raw), at)
-        end = at + _number(header, 3)
-        body = pa.py_buffer(self.raw).slice(at, end - at)
-        if at + body.size != end:
-            raise NotParsed
-        kind = _number(header, 1)
+        found = np.empty((2, FIELDS), np.int64)
+        at = self.kernel.fanin_header(self._raw.address, self._raw.size, at, found.ctypes.data)
+        (_, kind, full_size, size, *_), of_kind = found.tolist()
+        if (
+            not at
+            or not 0 <= size <= self._raw.size - at
+            or full_size < 0
+            or not 0 <= of_kind[1] <= MOST_ROWS
+        ):
+            raise NotRead
+        body = self._raw.slice(at, size)
         if kind == _DICTIONARY and self._entries is None:
-            self._entries = self._dictionary(header, body)
-            return None, end
+            self._entries = self._dictionary(body, full_size, of_kind)
+            return None, at + size
         if kind not in (_DATA, _DATA_2):
-            raise NotParsed
-        return (self._data if kind == _DATA else self._data_2)(header, body), end
+            raise NotRead
+        return (self._data if kind == _DATA else self._data_2)(body, full_size, of_kind), at + size
 
-    def _dictionary(self, header: Struct, body: pa.Buffer) -> tuple[pa.Buffer, Bounds]:
-        of_kind = _struct(header, 7)
-        if _number(of_kind, 2) not in (_PLAIN, _PLAIN_DICTIONARY):
-            raise NotParsed
-        values = self._decompressed(body, _number(header, 2))
-        return values, self._plain(values, _rows(of_kind))
+    def _dictionary(self, body: pa.Buffer, size: int, of_kind: list[int]) -> tuple[pa.Buffer, Bounds]:
+        _, rows, encoding, *_ = of_kind
+        if encoding not in (_PLAIN, _PLAIN_DICTIONARY):
+            raise NotRead
+        values = self._decompressed(body, size)
+        return values, self._plain(values, rows)
 
-    def _data(self, header: Struct, body: pa.Buffer) -> Page:
+    def _data(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
         """Return a data page of version 1, in which the length of the levels is before them."""
-        of_kind = _struct(header, 5)
-        values, levels = self._decompressed(body, _number(header, 2)), None
+        _, rows, encoding, of_levels, of_repetitions, *_ = of_kind
+        values, levels = self._decompressed(body, size), None
+        if of_repetitions < 0 or of_levels < 0:
+            raise NotRead
         if self.is_nullable:
-            if _number(of_kind, 3) != _RLE or values.size < 4:
-                raise NotParsed
-            size = int.from_bytes(values[:4].to_pybytes(), "little")
-            levels, values = _split(values[4:], size)
-        return self._texts(_rows(of_kind), _number(of_kind, 2), levels, values)
+            if of_levels != _RLE or values.size < LENGTH_BYTES:
+                raise NotRead
+            end = LENGTH_BYTES + int.from_bytes(_octets(values)[:LENGTH_BYTES], "little")
+            levels, values = _split(values, end)
+            levels = levels.slice(LENGTH_BYTES)
+        return self._texts(rows, encoding, levels, values)
 
-    def _data_2(self, header: Struct, body: pa.Buffer) -> Page:
+    def _data_2(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
         """Return a data page of version 2, which does not compress its levels."""
-        of_kind = _struct(header, 8)
-        size = _number(of_kind, 5)
-        if _number(of_kind, 3) != _rows(of_kind) or _number(of_kind, 6) or (size and not self.is_nullable):
-            raise NotParsed
-        levels, values = _split(body, size)
-        if of_kind.get(7, True):
-            values = self._decompressed(values, _number(header, 2) - size)
-        page = self._texts(_rows(of_kind), _number(of_kind, 4), levels if self.is_nullable else None, values)
-        if np.count_nonzero(_sizes(page.bounds) < 0) != _number(of_kind, 2):
-            raise NotParsed
+        _, values_with_nulls, nulls, rows, encoding, of_levels, of_repetitions, is_compressed, *_ = of_kind
+        if (
+            rows != values_with_nulls
+            or of_repetitions
+            or of_levels < 0
+            or (of_levels and not self.is_nullable)
+        ):
+            raise NotRead
+        levels, values = _split(body, of_levels)
+        if is_compressed != FALSE_FLAG:
+            values = self._decompressed(values, size - of_levels)
+        page = self._texts(rows, encoding, levels if self.is_nullable else None, values)
+        if np.count_nonzero(_sizes(page.bounds) < 0) != nulls:
+            raise NotRead
         return page
 
     def _decompressed(self, body: pa.Buffer, size: int) -> pa.Buffer:
         if _stated_size(self.codec, body, size) != size:
-            raise NotParsed
+            raise NotRead
         return pa.Codec(self.codec).decompress(body, size) if self.codec else body
 
     def _texts(self, rows: int, encoding: int, levels: pa.Buffer | None, values: pa.Buffer) -> Page:
@@ -137,7 +160,7 @@ class ColumnChunk:
             return Page(self.kernel, *self._values(encoding, values, rows))
         flags = self._hybrid(levels, 1, rows)
         if flags.max(initial=0) > 1:
-            raise NotParsed
+            raise NotRead
         count = int(flags.sum())
         data, found = self._values(encoding, values, count)
         bounds = np.full(rows, _NULL)
@@ -148,21 +171,21 @@ class ColumnChunk:
         if encoding == _PLAIN:
             return values, self._plain(values, count)
         if encoding not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) or self._entries is None:
-            raise NotParsed
+            raise NotRead
         data, entries = self._entries
         numbers = self._hybrid(values[1:], values[0], count) if count else np.zeros(0, np.int32)
         if numbers.max(initial=-1) >= entries.size:
-            raise NotParsed
+            raise NotRead
         found = entries[numbers]
         if _sizes(found).sum() > MOST_BYTES:
-            raise NotParsed
+            raise NotRead
         return data, found
 
     def _plain(self, values: pa.Buffer, count: int) -> Bounds:
         """Return the bounds of texts, each after its length."""
         found = np.empty(count, np.int64)
         if not self.kernel.fanin_bounds(values.address, values.size, count, found.ctypes.data):
-            raise NotParsed
+            raise NotRead
         return found
 
     def _hybrid(self, packed: pa.Buffer, width: int, count: int) -> NDArray[np.int32]:
@@ -171,7 +194,7 @@ class ColumnChunk:
         if width > MOST_BITS or not self.kernel.fanin_hybrid(
             packed.address, packed.size, width, count, found.ctypes.data
         ):
-            raise NotParsed
+            raise NotRead
         return found
 
 
@@ -203,27 +226,6 @@ def _is_text(kind: pa.DataType) -> bool:
     return kind in (pa.string(), pa.large_string())
 
 
-def _number(fields: Struct, field: int) -> int:
-    """Return an integer, which is not negative. Raises NotParsed."""
-    found: Any = fields.get(field)
-    if type(found) is not int or not 0 <= found <= MOST_BYTES:
-        raise NotParsed
-    return found
-
-
-def _rows(of_kind: Struct) -> int:
-    if (rows := _number(of_kind, 1)) > MOST_ROWS:
-        raise NotParsed
-    return rows
-
-
-def _struct(fields: Struct, field: int) -> Struct:
-    found = fields.get(field)
-    if not isinstance(found, dict):
-        raise NotParsed
-    return found
-
-
 def _sizes(bounds: Bounds) -> NDArray[np.int64]:
     """Return the length of each text, -1 of a null."""
     ends = bounds.view(np.int32).reshape(-1, 2).astype(np.int64)
@@ -232,9 +234,16 @@ def _sizes(bounds: Bounds) -> NDArray[np.int64]:
 
 def _are_all_ones(levels: pa.Buffer, rows: int) -> bool:
     """Return whether *levels* are one run, of ones."""
-    data = _octets(levels)
-    run, at = unsigned(data, 0)
-    return run == rows << 1 and at + 1 == data.nbytes and data[at] == 1
+    return _octets(levels) == _varint(rows << 1) + b"\1"
+
+
+def _varint(number: int) -> bytes:
+    """Return *number* in groups of seven bits, the lowest first."""
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
 
 
 def _octets(data: pa.Buffer) -> memoryview:
@@ -243,7 +252,7 @@ def _octets(data: pa.Buffer) -> memoryview:
 
 def _split(data: pa.Buffer, size: int) -> tuple[pa.Buffer, pa.Buffer]:
     if size > data.size:
-        raise NotParsed
+        raise NotRead
     return data[:size], data[size:]
 
 
@@ -255,7 +264,7 @@ def _stated_size(codec: str | None, body: pa.Buffer, size: int) -> int:
     if codec is None:
         size = body.size
     elif codec == "snappy":
-        size, _ = unsigned(_octets(body), 0)
+        size = size if bytes(_octets(body)[:5]).startswith(_varint(size)) else -1
     elif codec == "gzip":
         size = int.from_bytes(_octets(body)[-4:], "little")
     return size
