@@ -1,6 +1,6 @@
 """Measures the history job over an archive of many acks from a seeded generator.
 
-    python -m lab.pipeline.history_tables [--acks 2000000] [--batches 20] [--folder build/history]
+    python -m lab.pipeline.history [--acks 2000000] [--batches 20] [--folder build/history]
 
 Each item is acked by a request of its own, so each ack is a change of its page: the largest archive for that
 number of acks. Consumers that ack ten at once make a tenth of it.

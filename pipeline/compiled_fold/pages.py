@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
-"""The names of compressions in Parquet, and in Arrow."""
+CODECS = {"SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
+"""The names of compressions in Parquet, and in Arrow, which reads uncompressed texts as fast."""
 MOST_ROWS = 1 << 22
 """Rows of a page; runs of one entry would else make few bytes of a file fill the memory."""
 MOST_BYTES = (1 << 31) - 1
@@ -67,14 +67,10 @@ class ColumnChunk:
     """The column of texts of one row group, as the file has it: *raw*; *is_nullable*: it may have nulls."""
 
     kernel: ctypes.CDLL
-    raw: bytes
-    codec: str | None
+    raw: pa.Buffer
+    codec: str
     is_nullable: bool
-    _raw: pa.Buffer = field(init=False)
     _entries: tuple[pa.Buffer, Bounds] | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        self._raw = pa.py_buffer(self.raw)
 
     def pages(self, rows: int) -> Iterator[Page]:
         """Yield the pages of the first *rows*, or those before the first that is not read."""
@@ -90,20 +86,15 @@ class ColumnChunk:
                 rows -= len(page)
                 yield page
 
-    def _page(self, at: int) -> tuple[Page | None, int]:
-        """Return the page that begins at *at*, None if it is of the dictionary, and where the next begins."""
+    def _page(self, begin: int) -> tuple[Page | None, int]:
+        """Return the page that begins at *begin*, None if it is the dictionary, and where the next begins."""
         found = np.empty((2, FIELDS), np.int64)
-        at = self.kernel.fanin_header(self._raw.address, self._raw.size, at, found.ctypes.data)
+        at = self.kernel.fanin_header(self.raw.address, self.raw.size, begin, found.ctypes.data)
         (_, kind, full_size, size, *_), of_kind = found.tolist()
-        if (
-            not at
-            or not 0 <= size <= self._raw.size - at
-            or full_size < 0
-            or not 0 <= of_kind[1] <= MOST_ROWS
-        ):
+        if not at or min(size, full_size, of_kind[1]) < 0 or of_kind[1] > MOST_ROWS:
             raise NotRead
-        body = self._raw.slice(at, size)
-        if kind == _DICTIONARY and self._entries is None:
+        body, _ = _split(self.raw.slice(at), size)
+        if kind == _DICTIONARY and not begin:
             self._entries = self._dictionary(body, full_size, of_kind)
             return None, at + size
         if kind not in (_DATA, _DATA_2):
@@ -133,26 +124,23 @@ class ColumnChunk:
 
     def _data_2(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
         """Return a data page of version 2, which does not compress its levels."""
-        _, values_with_nulls, nulls, rows, encoding, of_levels, of_repetitions, is_compressed, *_ = of_kind
-        if (
-            rows != values_with_nulls
-            or of_repetitions
-            or of_levels < 0
-            or (of_levels and not self.is_nullable)
-        ):
+        _, entries, nulls, rows, encoding, level_bytes, repetition_bytes, is_compressed, *_ = of_kind
+        if rows != entries or repetition_bytes or level_bytes < 0 or (level_bytes and not self.is_nullable):
             raise NotRead
-        levels, values = _split(body, of_levels)
+        levels, values = _split(body, level_bytes)
         if is_compressed != FALSE_FLAG:
-            values = self._decompressed(values, size - of_levels)
+            values = self._decompressed(values, size - level_bytes)
+        elif body.size != size:
+            raise NotRead
         page = self._texts(rows, encoding, levels if self.is_nullable else None, values)
         if np.count_nonzero(_sizes(page.bounds) < 0) != nulls:
             raise NotRead
         return page
 
     def _decompressed(self, body: pa.Buffer, size: int) -> pa.Buffer:
-        if _stated_size(self.codec, body, size) != size:
+        if size < 0 or _stated_size(self.codec, body, size) != size:
             raise NotRead
-        return pa.Codec(self.codec).decompress(body, size) if self.codec else body
+        return pa.Codec(self.codec).decompress(body, size)
 
     def _texts(self, rows: int, encoding: int, levels: pa.Buffer | None, values: pa.Buffer) -> Page:
         """Return the page of these *values*, and of nulls where *levels* are 0."""
@@ -214,7 +202,7 @@ def column_chunk(
     start, size = min(starts), part.total_compressed_size
     if start < 0 or not 0 <= size <= source.size() - start:
         return None
-    raw = source.read_at(size, start)
+    raw = pa.py_buffer(source.read_at(size, start))
     return ColumnChunk(kernel, raw, CODECS[part.compression], column.max_definition_level == 1)
 
 
@@ -256,15 +244,11 @@ def _split(data: pa.Buffer, size: int) -> tuple[pa.Buffer, pa.Buffer]:
     return data[:size], data[size:]
 
 
-def _stated_size(codec: str | None, body: pa.Buffer, size: int) -> int:
+def _stated_size(codec: str, body: pa.Buffer, size: int) -> int:
     """Return the size that compressed bytes have by themselves; *size* if the codec holds them to it.
 
     Of fewer bytes, these codecs would return the others as they were in memory.
     """
-    if codec is None:
-        size = body.size
-    elif codec == "snappy":
-        size = size if bytes(_octets(body)[:5]).startswith(_varint(size)) else -1
-    elif codec == "gzip":
-        size = int.from_bytes(_octets(body)[-4:], "little")
-    return size
+    if codec == "snappy":
+        return size if bytes(_octets(body)[:5]).startswith(_varint(size)) else -1
+    return int.from_bytes(_octets(body)[-4:], "little") if codec == "gzip" else size
