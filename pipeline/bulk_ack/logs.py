@@ -81,6 +81,14 @@ class Portion:
         return Portion(self.items.take(rows), self.outcome.take(at), self.reason.take(at))
 
 
+def joined(portions: Sequence[Portion]) -> Portion:
+    """Return the rows of all *portions*, which have item ids, without the lines."""
+    ids = [each.items.ids for each in portions if isinstance(each.items, ItemIds)]
+    others = zip(*((each.outcome, each.reason) for each in portions), strict=True)
+    texts = (pa.concat_arrays([each.cast(pa.string()) for each in column]) for column in others)
+    return Portion(ItemIds(pa.concat_arrays(ids)), *texts)
+
+
 def format_of(path: str) -> str:
     """Return parquet, json or csv, by the suffix of *path* before that of a compression.
 
@@ -154,7 +162,7 @@ def _row_group(
 ) -> Iterator[Rows]:
     """Yield the rows of a part of a file by pages; from the first that is not read so, by Arrow."""
     (item, *others), rows, read = names, file.metadata.row_group(number).num_rows, 0
-    if chunk := column_chunk(kernel, source, file, number, item):
+    if rows and (chunk := column_chunk(kernel, source, file, number, item)):
         batches = iter([pa.record_batch([pa.nulls(rows)], ["reason"])])
         if others:
             batches = file.iter_batches(ROWS_A_BATCH, [number], others, use_threads=False)
@@ -170,10 +178,12 @@ def _row_group(
 
 def _paged(batches: Iterator[pa.RecordBatch], pages: Iterator[Page]) -> Iterator[tuple[pa.RecordBatch, Page]]:
     """Yield each of *pages* with as many rows of *batches*."""
-    held = next(batches)
+    held: pa.RecordBatch | None = None
     for page in pages:
-        while held.num_rows < len(page):
-            held = pa.concat_batches([held, next(batches)])
+        while held is None or held.num_rows < len(page):
+            if (more := next(batches, None)) is None:
+                raise pa.ArrowInvalid("its columns are not equally long")
+            held = more if held is None else pa.concat_batches([held, more])
         yield held.slice(0, len(page)), page
         held = held.slice(len(page))
 
