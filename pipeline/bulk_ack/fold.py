@@ -75,7 +75,8 @@ class Folder:
             yield from self._judge_waiting()
         self._file = file
         for some in self._declined(portion):
-            if isinstance(some.items, ItemIds) and len(some.items) * FEW < len(portion.items):
+            is_few = len(some.items) * FEW < len(portion.items)
+            if is_few and isinstance(some.items, ItemIds) and not some.lines:
                 self._waiting.append(some)
                 if sum(len(each.items) for each in self._waiting) >= MOST_WAITING:
                     yield from self._judge_waiting()

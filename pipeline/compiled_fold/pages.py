@@ -16,8 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-CODECS = {"SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
-"""The names of compressions in Parquet, and in Arrow, which reads uncompressed texts as fast."""
+MAGIC = {b"\x28\xb5\x2f\xfd": "zstd", b"\x1f\x8b": "gzip"}
+"""The bytes that the pages of a codec begin with; those of snappy begin with their uncompressed size.
+
+pyarrow aborts the process that asks a damaged footer for its codec.
+"""
 MOST_ROWS = 1 << 22
 """Rows of a page; runs of one entry would else make few bytes of a file fill the memory."""
 MOST_BYTES = (1 << 31) - 1
@@ -68,7 +71,6 @@ class ColumnChunk:
 
     kernel: ctypes.CDLL
     raw: pa.Buffer
-    codec: str
     is_nullable: bool
     _entries: tuple[pa.Buffer, Bounds] | None = field(init=False, default=None)
 
@@ -105,13 +107,13 @@ class ColumnChunk:
         _, rows, encoding, *_ = of_kind
         if encoding not in (_PLAIN, _PLAIN_DICTIONARY):
             raise NotRead
-        values = self._decompressed(body, size)
+        values = _decompressed(body, size)
         return values, self._plain(values, rows)
 
     def _data(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
         """Return a data page of version 1, in which the length of the levels is before them."""
         _, rows, encoding, of_levels, of_repetitions, *_ = of_kind
-        values, levels = self._decompressed(body, size), None
+        values, levels = _decompressed(body, size), None
         if of_repetitions < 0 or of_levels < 0:
             raise NotRead
         if self.is_nullable:
@@ -129,18 +131,13 @@ class ColumnChunk:
             raise NotRead
         levels, values = _split(body, level_bytes)
         if is_compressed != FALSE_FLAG:
-            values = self._decompressed(values, size - level_bytes)
+            values = _decompressed(values, size - level_bytes)
         elif body.size != size:
             raise NotRead
         page = self._texts(rows, encoding, levels if self.is_nullable else None, values)
         if np.count_nonzero(_sizes(page.bounds) < 0) != nulls:
             raise NotRead
         return page
-
-    def _decompressed(self, body: pa.Buffer, size: int) -> pa.Buffer:
-        if size < 0 or _stated_size(self.codec, body, size) != size:
-            raise NotRead
-        return pa.Codec(self.codec).decompress(body, size)
 
     def _texts(self, rows: int, encoding: int, levels: pa.Buffer | None, values: pa.Buffer) -> Page:
         """Return the page of these *values*, and of nulls where *levels* are 0."""
@@ -161,7 +158,7 @@ class ColumnChunk:
         if encoding not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) or self._entries is None:
             raise NotRead
         data, entries = self._entries
-        numbers = self._hybrid(values[1:], values[0], count) if count else np.zeros(0, np.int32)
+        numbers = self._hybrid(values[1:], values[0], count)
         if numbers.max(initial=-1) >= entries.size:
             raise NotRead
         found = entries[numbers]
@@ -194,16 +191,15 @@ def column_chunk(
     if len(numbers) != 1 or not _is_text(file.schema_arrow.field(name).type):
         return None
     column, part = file.schema.column(numbers[0]), file.metadata.row_group(group).column(numbers[0])
-    if column.max_repetition_level or column.max_definition_level > 1 or part.physical_type != "BYTE_ARRAY":
-        return None
-    if part.compression not in CODECS or part.file_path:
+    if column.max_repetition_level or column.max_definition_level > 1 or column.physical_type != "BYTE_ARRAY":
         return None
     starts = part.data_page_offset, part.dictionary_page_offset or part.data_page_offset
     start, size = min(starts), part.total_compressed_size
-    if start < 0 or not 0 <= size <= source.size() - start:
+    if part.file_path or start < 0 or not 0 <= size <= source.size() - start:
         return None
-    raw = pa.py_buffer(source.read_at(size, start))
-    return ColumnChunk(kernel, raw, CODECS[part.compression], column.max_definition_level == 1)
+    if size >= part.total_uncompressed_size:
+        return None  # Arrow reads uncompressed texts as fast.
+    return ColumnChunk(kernel, pa.py_buffer(source.read_at(size, start)), column.max_definition_level == 1)
 
 
 def _paths(schema: pq.ParquetSchema) -> Iterator[str]:
@@ -244,11 +240,13 @@ def _split(data: pa.Buffer, size: int) -> tuple[pa.Buffer, pa.Buffer]:
     return data[:size], data[size:]
 
 
-def _stated_size(codec: str, body: pa.Buffer, size: int) -> int:
-    """Return the size that compressed bytes have by themselves; *size* if the codec holds them to it.
-
-    Of fewer bytes, these codecs would return the others as they were in memory.
-    """
-    if codec == "snappy":
-        return size if bytes(_octets(body)[:5]).startswith(_varint(size)) else -1
-    return int.from_bytes(_octets(body)[-4:], "little") if codec == "gzip" else size
+def _decompressed(body: pa.Buffer, size: int) -> pa.Buffer:
+    """Return the *size* bytes that were compressed to *body*. Raises NotRead, OSError or ArrowException."""
+    head = _octets(body)[:5].tobytes()
+    codec = next((codec for magic, codec in MAGIC.items() if head.startswith(magic)), "snappy")
+    # Of fewer bytes, snappy and gzip would return the others as they were in memory.
+    if size < 0 or (codec == "snappy" and not head.startswith(_varint(size))):
+        raise NotRead
+    if codec == "gzip" and _octets(body)[-LENGTH_BYTES:] != size.to_bytes(LENGTH_BYTES, "little"):
+        raise NotRead
+    return pa.Codec(codec).decompress(body, size)
