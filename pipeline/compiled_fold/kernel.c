@@ -279,7 +279,7 @@ int32_t fanin_bounds(const uint8_t *page, int64_t size, int64_t texts, int32_t *
 }
 
 /* Reads numbers of `width` bits, at most 24, in Parquet's hybrid of runs and packed numbers; returns whether
-   these are so many, but for those that complete eight, and fill the `size` bytes. */
+   these are so many, but for packed ones that some writers add, and fill the `size` bytes. */
 int32_t fanin_hybrid(const uint8_t *data, int64_t size, int64_t width, int64_t count, int32_t *numbers) {
     const int64_t bytes = (width + 7) / 8, mask = ((int64_t)1 << width) - 1;
     int64_t at = 0, number = 0;
@@ -292,7 +292,7 @@ int32_t fanin_hybrid(const uint8_t *data, int64_t size, int64_t width, int64_t c
         }
         int64_t length = header >> 1, upto;
         if (header & 1) {
-            if (length > (count - number + 7) / 8 || length * width > size - at) return 0;
+            if (length * width > size - at) return 0;
             upto = number + length * 8 < count ? number + length * 8 : count;
             for (int64_t bit = at * 8; number < upto; bit += width) {
                 uint64_t eight = 0;

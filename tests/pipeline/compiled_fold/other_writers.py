@@ -42,7 +42,7 @@ SPARK: Mapping[str, dict[str, str]] = {
     "defaults": {},
     "plain-snappy-pages": {"parquet.page.size": "1800", "parquet.page.row.count.limit": "30"},
     "dictionary-gzip": {"compression": "gzip", "parquet.enable.dictionary": "true"},
-    "delta": {"parquet.writer.version": "v2"},
+    "delta": {"parquet.writer.version": "v2", "parquet.enable.dictionary": "false"},
     "none": {"compression": "none"},
 }
 DUCKDB = {"defaults": "", "zstd": ", CODEC zstd", "version-2": ", PARQUET_VERSION V2"}
