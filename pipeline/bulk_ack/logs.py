@@ -153,7 +153,7 @@ def _parquet(system: Any, path: str, kernel: CDLL | None) -> Iterator[Rows]:
             return
         for texts, numbers in groupby(range(len(parts)), lambda number: _only_texts(parts[number], groups)):
             read = [name for name in names if name not in texts]
-            for batch in file.iter_batches(rows, list(numbers), read, use_threads=False):
+            for batch in _by_arrow(file, rows, list(numbers), read):
                 yield Rows(reduce(_with_text, texts.items(), batch))
 
 
@@ -162,18 +162,30 @@ def _row_group(
 ) -> Iterator[Rows]:
     """Yield the rows of a part of a file by pages; from the first that is not read so, by Arrow."""
     (item, *others), rows, read = names, file.metadata.row_group(number).num_rows, 0
-    if rows and (chunk := column_chunk(kernel, source, file, number, item)):
+    if rows > 0 and (chunk := column_chunk(kernel, source, file, number, item)):
         batches = iter([pa.record_batch([pa.nulls(rows)], ["reason"])])
         if others:
-            batches = file.iter_batches(ROWS_A_BATCH, [number], others, use_threads=False)
+            batches = _by_arrow(file, ROWS_A_BATCH, [number], others)
         for batch, page in _paged(batches, chunk.pages(rows)):
             yield Rows(batch, items=ItemPage(page))
             read += len(page)
-    if read < rows:
-        for batch in file.iter_batches(ROWS_A_BATCH, [number], names, use_threads=False):
+    if read != rows:
+        for batch in _by_arrow(file, ROWS_A_BATCH, [number], names):
             if read < batch.num_rows:
                 yield Rows(batch.slice(read))
             read = max(0, read - batch.num_rows)
+
+
+def _by_arrow(
+    file: pq.ParquetFile, rows: int, groups: list[int], names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the columns *names* of *groups*, so many *rows* at once. Raises ArrowInvalid if any are missing."""
+    missing = sum(file.metadata.row_group(number).num_rows for number in groups)
+    for batch in file.iter_batches(rows, groups, names, use_threads=False):
+        missing -= batch.num_rows
+        yield batch
+    if missing:
+        raise pa.ArrowInvalid("a column has not as many rows as the file says")
 
 
 def _paged(batches: Iterator[pa.RecordBatch], pages: Iterator[Page]) -> Iterator[tuple[pa.RecordBatch, Page]]:
@@ -181,8 +193,7 @@ def _paged(batches: Iterator[pa.RecordBatch], pages: Iterator[Page]) -> Iterator
     held: pa.RecordBatch | None = None
     for page in pages:
         while held is None or held.num_rows < len(page):
-            if (more := next(batches, None)) is None:
-                raise pa.ArrowInvalid("its columns are not equally long")
+            more = next(batches)
             held = more if held is None else pa.concat_batches([held, more])
         yield held.slice(0, len(page)), page
         held = held.slice(len(page))
