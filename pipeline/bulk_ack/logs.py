@@ -179,7 +179,7 @@ def _row_group(
 def _by_arrow(
     file: pq.ParquetFile, rows: int, groups: list[int], names: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the columns *names* of *groups*, so many *rows* at once. Raises ArrowInvalid if any are missing."""
+    """Yield the columns *names* of *groups*, *rows* at once. Raises ArrowInvalid if rows are missing."""
     missing = sum(file.metadata.row_group(number).num_rows for number in groups)
     for batch in file.iter_batches(rows, groups, names, use_threads=False):
         missing -= batch.num_rows
