@@ -156,6 +156,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.fan_out": {
         *LEAVES,
         "fanin.aws",
+        "fanin.client.tracing",
         "pipeline.without_spark",
         "pipeline.shared_by_jobs",
         "fanin.cost",

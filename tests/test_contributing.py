@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
-ROW = re.compile(r"^\| [^|]+ \| `([^`|]+\.py)` \| (`[^|]+`) \|$", re.MULTILINE)
+ROW = re.compile(r"^- [^`]+: (`.+`) in `([^`]+\.py)`$", re.MULTILINE)
 ROOMS = ("shared", "functions", "infra", "pipeline", "tests", "docs", "lab")
 PATHS = {text for text in re.findall(r"`([\w./]+)`", PAGE) if text.split("/")[0] in ROOMS}
 
@@ -30,12 +30,12 @@ def defined_in(path: Path) -> set[str]:
     return found
 
 
-def test_the_table_of_files_is_read():
+def test_the_list_of_files_is_read():
     assert len(ROW.findall(PAGE)) >= 12
 
 
-@pytest.mark.parametrize(("file", "names"), ROW.findall(PAGE))
-def test_each_name_is_defined_in_its_file(file, names):
+@pytest.mark.parametrize(("names", "file"), ROW.findall(PAGE))
+def test_each_name_is_defined_in_its_file(names, file):
     assert set(re.findall(r"`([^`]+)`", names)) <= defined_in(ROOT / file)
 
 

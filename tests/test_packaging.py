@@ -134,7 +134,7 @@ def test_the_import_of_the_package_loads_no_third_party():
     assert completed.stdout.split() == ["fanin"]
 
 
-ROW = re.compile(r"^\| (none|`[a-z]+`) \| (`.*`) \|$", re.MULTILINE)
+ROW = re.compile(r"^- (none|`[a-z]+`): (`.*`)$", re.MULTILINE)
 
 
 def test_the_page_of_the_installation_has_each_extra_with_its_ranges():

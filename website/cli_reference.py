@@ -23,6 +23,8 @@ OF_LISTS = {get_args(each)[1].help for each in (Limit, Every)}
 OFTEN = 3
 """From so many verbs on, an option or argument with the same text is described once, too."""
 ARGUMENTS = {"BATCH", "BATCH...", "ITEM..."}
+OPENS = "fanin open"
+"""The verb whose options of a batch others have, too: there they are named alone."""
 
 
 def reference() -> str:
@@ -78,9 +80,19 @@ def _section(path: str, command: Any) -> Iterator[str]:
     yield from ("", f"### `{_usage(path, command)}`")
     for paragraph in _paragraphs(command):
         yield from ("", paragraph)
-    rows = [_row(each) for each in command.params if not _is_described_above(each)]
+    parameters = [each for each in command.params if not _is_described_above(each)]
+    shared = [each for each in parameters if path != OPENS and each.help in _texts_of(OPENS)]
+    rows = [_row(each) for each in parameters if len(shared) < OFTEN or each not in shared]
     if rows:
         yield from ("", *rows)
+    if len(shared) >= OFTEN:
+        names = ", ".join(f"`{each.opts[0]}`" for each in shared)
+        yield f"- As of [`{OPENS}`](#fanin-open-key): {names}."
+
+
+def _texts_of(path: str) -> set[str]:
+    (command,) = (command for name, command in commands() if name == path)
+    return {each.help for each in command.params if each.help}
 
 
 def _is_described_above(parameter: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 BATCH = "0b8f6f0e-3b1c-4c1b-9a53-8f8f6a1f2c11"
@@ -20,6 +21,15 @@ OPENED = {
     "userKey": "catalog-7",
     "createdAt": BEGIN,
     "expiresAt": LATER,
+}
+WATCHED = {
+    "batchId": BATCH,
+    "state": "CLOSED",
+    "isClosed": True,
+    "isComplete": False,
+    "total": 10_000,
+    "progress": {"acked": 7_322, "failed": 1, "estimate": 7_322, "upperBound": 7_322, "exact": True},
+    "retryAfterSeconds": 2.3,
 }
 SUMMARY = {
     "batchId": BATCH,
@@ -119,15 +129,8 @@ EXAMPLES: dict[str, Any] = {
     },
     "ProgressTokenBody": {"expiresSeconds": 3600},
     "IssuedToken": {"batchId": BATCH, "token": TOKEN, "expiresAt": "2026-03-02T09:00:00.000Z"},
-    "WatchedBatch": {
-        "batchId": BATCH,
-        "state": "CLOSED",
-        "isClosed": True,
-        "isComplete": False,
-        "total": 10_000,
-        "progress": {"acked": 7_322, "failed": 1, "estimate": 7_322, "upperBound": 7_322, "exact": True},
-        "retryAfterSeconds": 2.3,
-    },
+    "WatchedBatch": WATCHED,
+    "EventStream": f"retry: 2300\nevent: progress\ndata: {json.dumps(WATCHED)}\n\n",
     "MapAnswer": {
         "from": 0,
         "to": 10_000,

@@ -116,9 +116,7 @@ class EmrApplication(Construct):
         size = {"cores": str(CORES), "memory": HEAP}
         return {
             "spark.submit.pyFiles": self.ground.code.s3_object_url,
-            **{
-                f"spark.{who}.{what}": value for who in ("driver", "executor") for what, value in size.items()
-            },
+            **{f"spark.{who}.{key}": value for who in ("driver", "executor") for key, value in size.items()},
             "spark.dynamicAllocation.maxExecutors": str(self.config.analytics_workers - 1),
         }
 

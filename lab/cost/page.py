@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from fanin.cost import PRICES, Bill, Price, Usage
 from fanin.cost.prices import AS_OF, PAGES
@@ -59,28 +60,27 @@ A month of an idle deployment costs about {idle}, and {full} with `monitoring=fu
 
 `make cost` writes this page from the synthesised template and the requests, units, metrics and log bytes of
 the handlers. A month has 30 days. An invocation takes 10 ms, and 8 ms for each request; X-Ray records the
-first trace of each second and 5 % of the others. Your own queues and consumers, and data transfer, are not
-included. Each delivery reads the row of its batch; a warm consumer reads it once in 5 s, which takes up to
-$0.125 off a million items that are acked alone: [Ways to ack](performance/ways_to_ack.md).
+first trace of each second and 5 % of the others. Your queues and consumers, and data transfer, are not
+included. Each delivery reads the row of its batch; a warm consumer once in 5 s, which takes up to $0.125 off
+a million items that are acked alone: [Ways to ack](performance/ways_to_ack.md).
 """
 IDLE = """
-Lambda polls each queue that feeds a function by five long polls of 20 s at a time, also while it is empty.
-The sweepers run every minute.
+Lambda polls each queue that feeds a function by five long polls of 20 s at a time; the sweepers run every
+minute.
 """
 OPERATIONS = """## What one operation costs
 
-Requests to DynamoDB, SQS and S3 of a client at the tables, and their units. Where several are made together,
-each has its share. The API adds $1.00 for a million requests, and its function.
+Requests to DynamoDB, SQS and S3 of a client at the tables, and their units; of several together, the share
+of each. The API adds $1.00 for a million requests, and its function.
 """
 ITEMS = """## A month with items
 
 Dollars of acking that many items, on top of the idle month. A consumer with `@fanin.acks` or `Fanin.direct`
-writes *at the tables*. *Together* is the number of items, neighbours of one page, in a delivery or request.
-Traces of `monitoring=full` come on top: at most $12.96 for a function, and 5 % of the others.
+writes *at the tables*. *Together*: items, neighbours of one page, in a delivery or request. Traces of
+`monitoring=full` come on top: at most $12.96 for a function, and 5 % of the others.
 """
 BATCHES = """
-An event that is put [at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are
-charged once a month for each name.
+An event that is put [at once](events.md#at-once) takes $0.75 more for a million batches.
 """
 RESULTS = f"""## Results of items
 
@@ -93,13 +93,8 @@ A reader gets {files} files. A read costs less than $0.01.
 TRANSACTIONS = """## Indexes in a transaction
 
 DynamoDB bills a write of a transaction twice. Whether entries in secondary indexes too is not documented;
-all figures of this project count these once. The difference, for a million transactions:
-"""
-MEASURED = """
-`make smoke` prints `entries in indexes are billed once in a transaction` or `billed twice` for an account.
-"""
-SWITCHES = """
-Ack neighbours together, at the tables. For a billion items whose acks can wait for minutes, use `bulk_ack`.
+all figures of this project count these once, and `make smoke` prints `billed once in a transaction` or
+`billed twice` for an account. The difference, for a million transactions:
 """
 BULK = "by [bulk_ack](pipeline.md#bulk-ack-ack-the-items-that-logs-list), tables only"
 Usages = Callable[[float], Usage]
@@ -172,7 +167,7 @@ def _transactions() -> Iterable[str]:
     for each in transactions():
         millions = (Bill(Usage({"write_unit": MILLION * units})).dollars for units in (each.once, each.twice))
         yield _line(each.name, amount(each.once), amount(each.twice), *map(dollars, millions))
-    yield MEASURED
+    yield ""
 
 
 def _switches(counts: Counts) -> Iterable[str]:
@@ -184,15 +179,15 @@ def _switches(counts: Counts) -> Iterable[str]:
         parts = {service: value for service, value in change.by_service().items() if abs(value) >= 0.005}
         where = ", ".join(f"{service} {_signed(value)}" for service, value in parts.items())
         yield _line(name, _signed(change.dollars), where)
-    yield SWITCHES
+    yield ""
 
 
 METER = """## Meter your own requests
 
-`UsageMeter().attach(client, ...)`, from `fanin.cost`, adds up what the requests of boto3 clients of
-DynamoDB, SQS and EventBridge are billed: `usage` in units, `dollars` in money.
-`UsageMeter(takes_reports=False)` computes units that the engine does not report, such as moto.
-`fanin cost` estimates a fan-out before it is sent, `fanin status BATCH --cost` what a batch has cost so far.
+`UsageMeter().attach(client, ...)`, from `fanin.cost`, adds up what requests of boto3 clients of DynamoDB, SQS
+and EventBridge are billed: `usage` in units, `dollars` in money; with `takes_reports=False` also where the
+engine, such as moto, reports no units. `fanin cost` estimates a fan-out before it is sent,
+`fanin status BATCH --cost` what a batch has cost so far.
 """
 
 
@@ -203,10 +198,15 @@ def _meter() -> Iterable[str]:
 def _prices() -> Iterable[str]:
     yield "## Prices\n"
     yield f"List prices of us-east-1, as of {AS_OF}, without free tiers: `shared/fanin/cost/prices.py`.\n"
-    yield from _head("service", "unit", "price")
-    for price in PRICES.values():
-        yield _line(f"[{price.service}]({PAGES[price.service]})", price.unit, _price(price))
+    yield from _head("service", "prices")
+    for service, prices in groupby(sorted(PRICES.values(), key=_service), _service):
+        listed = "; ".join(f"{price.unit} {_price(price)}" for price in prices)
+        yield _line(f"[{service}]({PAGES[service]})", listed)
     yield ""
+
+
+def _service(price: Price) -> str:
+    return price.service
 
 
 def _head(*cells: str) -> Iterable[str]:

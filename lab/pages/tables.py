@@ -10,8 +10,8 @@ END = "<!-- end -->"
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+    head, *others = (f"| {' | '.join(_cell(cell) for cell in line)} |" for line in (columns, *rows))
+    return "\n".join([head, f"|{'---|' * len(columns)}", *others])
 
 
 def placed(page: str, marker: str, text: str) -> str:

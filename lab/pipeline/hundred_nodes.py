@@ -13,6 +13,7 @@ from math import ceil
 
 from fanin.tracker.rules.page import PAGE_BITS_MAX
 from fanin.tracker.rules.tree import Shape, tails
+from lab.pages import tables
 from pipeline.bulk_ack.run import write_tasks
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
@@ -109,8 +110,7 @@ def _by_keys(name: str, open_leaves: int) -> Step:
 def table() -> str:
     """Return the steps as a table in Markdown."""
     head = ("step", "tasks", "until the last ends", "shuffled")
-    rows = [head, ("---",) * len(head), *(step.cells for step in steps())]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return tables.table(head, [step.cells for step in steps()])
 
 
 if __name__ == "__main__":

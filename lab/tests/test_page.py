@@ -68,7 +68,7 @@ def test_a_crooked_row_and_a_missed_target_without_a_reason_are_refused():
 def test_a_page_gets_tables_figures_plots_targets_and_what_ran(result):
     written = rendered(PAGE, result)
 
-    assert "| way | requests |\n| --- | --- |\n| singly | 1.00 |\n| in \\| tens | 0.10 |\n" in written
+    assert "| way | requests |\n|---|---|\n| singly | 1.00 |\n| in \\| tens | 0.10 |\n" in written
     assert written.count("<!-- figure: single -->1.00<!-- end -->") == 2
     assert "![Dollars](ways-dollars.svg)" in written
     assert "1 of 2 targets are met.\n\n| not met |" in written

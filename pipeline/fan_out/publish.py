@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Protocol
 
+from fanin.client.tracing import sending
 from fanin.cost import estimate as cost
 from fanin.errors import BatchEnded
 from fanin.publishing.caps import UNCAPPED, Caps
+from fanin.publishing.packing import carried_of
 from fanin.tracker import State
 from pipeline.fan_out import parts as numbering
 from pipeline.fan_out.parts import Label, Part
@@ -188,7 +190,10 @@ def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Repor
     items = Items(closed.batch_id, closed.group_id or "")
     if request.queue is None:
         return _save(engine, numbered, items, request, report)
-    counts = engine.send(numbered, items, request, request.queue, report)
+    with sending(request.queue.url) as traced:
+        carried = traced.carried or carried_of(request.options.get("traceparent"))
+        queue = replace(request.queue, carried=carried)
+        counts = engine.send(numbered, items, request, queue, report)
     return FannedOut(closed.batch_id, counts["sent"], counts["copies"], counts["retried"])
 
 

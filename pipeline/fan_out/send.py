@@ -19,7 +19,7 @@ import pyarrow as pa
 from fanin.aws.forking import cache_per_process
 from fanin.pacing import ATTEMPTS, Pace, waits
 from fanin.publishing.message_groups import message_group
-from fanin.publishing.packing import Pack, batches, singly
+from fanin.publishing.packing import Carried, Pack, batches, carrying, singly
 from fanin.publishing.sending import send
 from fanin.tracker.rules.page import PAGE_BITS_MAX
 from pipeline.shared_by_jobs.progress import Count, Report, counter, counting, moving
@@ -66,13 +66,14 @@ class BatchIsOver(ValueError):
 class Queue:
     """A queue by its URL; *region* and *endpoint* default to the executor's environment.
 
-    *group*: the message group of what is sent; None: the batch.
+    *group*: the message group of what is sent; None: the batch. *carried*: the trace context of the messages.
     """
 
     url: str
     region: str | None = None
     endpoint: str | None = None
     group: str | None = None
+    carried: Carried = ()
 
     def __post_init__(self) -> None:
         if self.group is not None:
@@ -180,7 +181,7 @@ def send_rows(
 ) -> Counter[str]:
     """Send every row of one task that *only* keeps, at least once each; return the COUNTS."""
     pace, counts = Pace(rate, time.monotonic()), Counter(dict.fromkeys(COUNTS, 0))
-    for batch in batches(pack(only(rows, counts))):
+    for batch in batches(carrying(pack(only(rows, counts)), queue.carried)):
         repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep, queue.group)
         copies = sum(message.items for message in batch if message.copy > 1)
         sent = {"sent": sum(m.items for m in batch) - copies, "copies": copies, "retried": repeats}

@@ -18,7 +18,7 @@ from pipeline.fan_out.local import Sending, processes_of, run_sending, sending_o
 from pipeline.fan_out.parts import SPARKS_SCHEMA
 from pipeline.fan_out.send import Row, every_row
 from pipeline.reconcile.local import SAVED
-from pipeline.reconcile.resending import Fresh, RedriveRequest, live_batch, reported
+from pipeline.reconcile.resending import Fresh, RedriveRequest, linked, live_batch, reported
 from pipeline.reconcile.rules import LABEL, CannotReconcile, Label
 from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report
@@ -79,6 +79,7 @@ def redrive(tables: Tables, request: RedriveRequest, report: Report, cores: int)
     """Redrive *request*; return how many were sent, and how many had been acked since. Raises BatchIsOver."""
     saved = load(request.saved)
     batch = live_batch(tables, saved.label, report)
+    request = linked(request, batch)
     shares = pieces.shares(saved.pieces, cores)
     processes = processes_of(cores, len(shares), [request.saved])
     sent: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from fanin.cost import estimate as cost
 from fanin.publishing.packing import pack_of
 from pipeline.fan_out import messages, send
 from pipeline.fan_out.send import send_all
-from pipeline.reconcile.resending import Fresh, RedriveRequest, live_batch, reported
+from pipeline.reconcile.resending import Fresh, RedriveRequest, linked, live_batch, reported
 from pipeline.reconcile.run import load
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
@@ -20,6 +20,7 @@ def redrive(spark: SparkSession, tables: Tables, request: RedriveRequest, report
     """Redrive *request*; return how many were sent, and how many had been acked since. Raises BatchIsOver."""
     label, rows = load(spark, request.saved)
     batch = live_batch(tables, label, report)
+    request = linked(request, batch)
     sent: Counter[str] = Counter()
     for failed in request.passes:
         only = Fresh(tables, batch.key, label.page_bits, failed) if request.fresh else send.every_row

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 
+from fanin.publishing.packing import carried_of
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
@@ -81,6 +82,11 @@ def live_batch(tables: Tables, label: Label, report: Report) -> Batch:
         raise BatchIsOver(f"batch {label.batch_id} is {batch.state}{since}; nothing was sent")
     report("batch", {"batchId": label.batch_id, "state": str(batch.state), "takenAt": label.taken_at})
     return batch
+
+
+def linked(request: RedriveRequest, batch: Batch) -> RedriveRequest:
+    """Return *request* whose messages carry the trace context of *batch*."""
+    return replace(request, queue=replace(request.queue, carried=carried_of(batch.traceparent)))
 
 
 def reported(sent: Counter[str], report: Report) -> dict[str, int]:

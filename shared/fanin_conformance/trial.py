@@ -88,14 +88,14 @@ class Trial:
         state = "complete" if status.is_complete else "not complete"
         self.check(found == 1 and status.is_complete, f"{found} completions reported, {state}{when}")
 
-    def refused(self, what: str, call: Callable[[], object], *whys: str) -> None:
+    def refused(self, action: str, call: Callable[[], object], *whys: str) -> None:
         """Check that the tracker refuses the *call*, for one of the reasons."""
         try:
             answer = call()
         except Refused as refusal:
-            self.check(refusal.why in whys, f"{what}: {refusal}")
+            self.check(refusal.why in whys, f"{action}: {refusal}")
         else:
-            raise Broken(f"{what}: accepted ({answer!r:.80})")
+            raise Broken(f"{action}: accepted ({answer!r:.80})")
 
     def rejected(self, item: str, *verdicts: str) -> None:
         """Check that the ack of *item* is refused, or has one of the verdicts and completes nothing."""

@@ -25,7 +25,7 @@ def own_errors() -> dict[str, type[FaninError]]:
 
 def rows() -> list[tuple[str, list[str]]]:
     """Each row of the table in Python: its indentation, and the errors that it names."""
-    found = re.findall(r"^\| (- )?(`[^|]+`) \|", IN_PYTHON, re.MULTILINE)
+    found = re.findall(r"^( {4})?- (`\w+`(?:, `\w+`)*): ", IN_PYTHON, re.MULTILINE)
     return [(indent, re.findall(r"`(\w+)`", names)) for indent, names in found]
 
 
@@ -36,7 +36,7 @@ def test_every_error_has_its_row():
 
 
 def test_every_kind_of_problem_has_its_row_and_status():
-    found = re.findall(r"^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \| (\d{3}) \|", OVER_HTTP, re.MULTILINE)
+    found = re.findall(r"^- (`[a-z-]+`(?:, `[a-z-]+`)*) \((\d{3})\): ", OVER_HTTP, re.MULTILINE)
     listed = {(name, int(status)) for names, status in found for name in re.findall(r"`([a-z-]+)`", names)}
 
     assert listed == {(kind.name, kind.status) for kind in KINDS.values()}

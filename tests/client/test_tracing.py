@@ -18,9 +18,11 @@ from fanin.client.sqs_worker.messages import Message
 from fanin.client.sqs_worker.performing import ConsumerPerformer
 from fanin.errors import StoreUnavailable
 from fanin.publishing.items import Row
+from fanin.publishing.publish import PublishRequest, publish
+from fanin.publishing.row_sources.files import FileSource
 from fanin.publishing.sender import Sender
 from fanin.testing import FakeFanin
-from tests.client.tracing import Queue, Spans, linked
+from tests.client.tracing import EXAMPLES, Queue, Spans, assert_one_chain, linked
 
 CONTEXT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 OTHER = "00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203332-00"
@@ -91,6 +93,21 @@ def test_each_part_of_a_publication_is_a_span_and_so_is_a_send_that_fails(fake, 
     assert sent.attributes["messaging.batch.message_count"] == 2
     assert failed.status.status_code is StatusCode.ERROR
     assert failed.attributes["error.type"] == "ZeroDivisionError"
+
+
+def test_a_published_file_its_messages_their_consumer_the_acks_and_the_end_are_one_chain(spans, tmp_path):
+    queue, names, fake = Queue(), {}, FakeFanin()
+    (tmp_path / "rows.jsonl").write_text('"a"\n"b"\n"c"\n')
+    request = PublishRequest(FileSource(tmp_path / "rows.jsonl"), "https://sqs/1/work", "rows", chunk=2)
+    for code in EXAMPLES.values():
+        exec(code, names)  # noqa: S102
+    with spans.provider.get_tracer("test").start_as_current_span("nightly"):
+        publish(fake, Sender(queue, request), request, lambda sent, rows: None)
+    work = fake.acks_each(lambda item: trace.get_current_span().add_event(item.row))
+    settled(work, *queue.event()["Records"])
+    names["on_end"]({"detail": fake.events[0]}, None)
+
+    assert_one_chain(spans)
 
 
 BAD = [

@@ -95,6 +95,8 @@ STRANGE_TYPES = (
     "",
     "application/json;;",
     "*/*",
+    "text/event-stream;q=²",
+    "TEXT/event-stream,,;q=1;q=0",
 )
 NAMES = (
     *("extra", "tenant", "userKey", "limit", "cursor", "from", "to", "state", "all", "X-Amz-Date"),
@@ -223,9 +225,9 @@ def _bytes(request: Request, chance: Random) -> Request:
 
 def _headers(request: Request, chance: Random) -> Request:
     name = chance.choice(
-        ("content-type", "idempotency-key", "idempotency-key", "x-forwarded-for", "host", "accept")
+        ("content-type", "idempotency-key", "idempotency-key", "last-event-id", "host", "accept", "accept")
     )
-    values = STRANGE_TYPES if name == "content-type" else STRANGE_TEXTS
+    values = {"content-type": STRANGE_TYPES, "accept": STRANGE_TYPES}.get(name, STRANGE_TEXTS)
     return replace(request, headers={**request.headers, name: chance.choice(values)})
 
 

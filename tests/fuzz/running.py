@@ -14,7 +14,7 @@ from typing import Any
 from tests.api.gateway import NO_ROUTE, SERVED, answered, reached
 from tests.fuzz import granting
 from tests.fuzz.deployment import refusals
-from tests.fuzz.foreign import FOREIGN
+from tests.fuzz.foreign import FOREIGN, Foreign
 from tests.fuzz.mutating import Request, mutated
 from tests.fuzz.tenants import Tenant, filled
 
@@ -27,7 +27,10 @@ ANSWER_MAX = 8_000
 """Characters of a refusal."""
 REFILLED_AFTER = 2_000
 """Requests after which the caller is a new tenant: the requests delete what the tenant has."""
-VALID = [(route, request) for route, requests in FOREIGN.items() for request in requests]
+EVENTS = "GET /v1/progress"
+"""The route whose token authorizes any holder, so that none is foreign; it is asked for events."""
+TOKENS = [Foreign("token", "/v1/progress", query={"token": f"<{mark}>"}) for mark in ("TOKEN", "ENDED_TOKEN")]
+VALID = [(route, request) for route, requests in (FOREIGN | {EVENTS: TOKENS}).items() for request in requests]
 
 
 @dataclass
@@ -73,6 +76,7 @@ def request_of(seed: int, number: int, marks: dict[str, str]) -> tuple[str, Requ
     route, valid = chance.choice(VALID)
     path, body, query, key = filled([valid.path, valid.body, valid.query, valid.key], marks)
     headers = {"content-type": "application/json"} | ({"idempotency-key": key} if key else {})
+    headers |= {"accept": "text/event-stream", "last-event-id": "ended"} if route == EVENTS else {}
     request = Request(route.partition(" ")[0], path, body, query, headers)
     return route, request if number % 10 == 0 else mutated(request, chance)
 

@@ -64,6 +64,11 @@ class Tenant:
         self.marks |= {"KEY": key, "USER": body["userKey"], "TEAM": self.account, "BATCH": batch}
         self.marks |= {"GROUP": groups[0], "ITEM": f"{batch}:{groups[0]}:0", "ENDED": ended}
         self.marks |= {"ENDED_GROUP": group, "REOPENED": reopened}
+        self.marks |= {"TOKEN": self._token(batch), "ENDED_TOKEN": self._token(ended)}
+
+    def _token(self, batch: str) -> str:
+        token: str = self.send("POST", f"/v1/batches/{batch}/token", {})["token"]
+        return token
 
     def _added(self, batch: str, count: int) -> str:
         group: str = self.send("POST", f"/v1/batches/{batch}/items", {"count": count})["groups"][0]["id"]

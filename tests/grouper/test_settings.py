@@ -107,7 +107,7 @@ def test_a_setting_is_accepted_up_to_its_bounds_and_refused_beyond(name, least, 
 
 def defaults():
     """The column "default" of the table of settings, a value for each name."""
-    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)?) \| [^|]* \| ([^|]*) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^- (`\w+`(?:, `\w+`)?) \(([^)]*)\): ", PAGE.read_text(), re.MULTILINE)
     for names, texts in rows:
         yield from zip(re.findall(r"`(\w+)`", names), texts.split(", "), strict=False)
 

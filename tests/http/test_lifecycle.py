@@ -1,4 +1,4 @@
-"""A batch's lifecycle over HTTP against the local run, beside test_conformance. T-numbers: docs/peers.md."""
+"""A batch's lifecycle over HTTP against the local run, beside test_conformance. T-numbers: as its cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Black-box cases over HTTP against the local run, beside test_conformance. T-numbers: docs/peers.md."""
+"""Black-box cases over HTTP against the local run, beside test_conformance. T-numbers: as its cases."""
 
 from __future__ import annotations
 

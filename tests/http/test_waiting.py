@@ -39,10 +39,20 @@ def test_a_page_of_another_origin_sees_the_end_by_a_token_and_no_other_route(fan
     batch.ack(batch.add(3))
     batch.close()
     page, query = {"Origin": "http://localhost:5173"}, {"token": batch.progress_token()}
-    ask = partial(api.pool.request, "GET", headers=page, fields=query)
-    seen, other = (ask(api.url + path) for path in ("/v1/progress", f"/v1/batches/{batch.id}"))
+    ask = partial(api.pool.request, "GET", fields=query)
+    seen, other = (ask(api.url + path, headers=page) for path in ("/v1/progress", f"/v1/batches/{batch.id}"))
+
+    events = page | {"Accept": "text/event-stream"}
+    event, stop = (
+        ask(f"{api.url}/v1/progress", headers=events | more) for more in ({}, {"Last-Event-ID": "ended"})
+    )
 
     assert (seen.json()["result"], seen.json()["progress"]["acked"]) == ("succeeded", 3)
-    assert seen.headers["Access-Control-Allow-Origin"] == "*"
+    assert (event.headers["Content-Type"], event.data[:24]) == (
+        "text/event-stream",
+        b"id: ended\nevent: ended\nd",
+    )
+    assert (stop.status, stop.data) == (204, b"")
+    assert {each.headers["Access-Control-Allow-Origin"] for each in (seen, event, stop)} == {"*"}
     assert other.status == 400
     assert "Access-Control-Allow-Origin" not in other.headers

@@ -64,6 +64,6 @@ def test_every_public_method_and_property_is_on_the_page():
 def test_the_arguments_of_the_page_are_those_of_the_construct():
     from fanin_cdk import FaninTracker
 
-    rows = set(re.findall(r"^\| `(\w+)` \| (?:`\"\w+\"`|None) \|", PAGE, re.MULTILINE))
+    rows = set(re.findall(r"^- `(\w+)` \((?:`\"\w+\"`|None)\): ", PAGE, re.MULTILINE))
     given = inspect.signature(FaninTracker.__init__).parameters
     assert rows == given.keys() - {"self", "scope", "id_", "settings"}

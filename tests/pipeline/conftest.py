@@ -146,6 +146,7 @@ class StubQueue:
     seen: int = 0
     requests: list[int] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
+    traces: set[str | None] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -163,6 +164,8 @@ class StubQueue:
             taken, failed = [], []
             for entry in request["Entries"]:
                 self.seen += 1
+                carried = entry.get("MessageAttributes", {}).get("traceparent", {})
+                self.traces.add(carried.get("StringValue"))
                 verdict = self.judge(self.seen)
                 if verdict == "accept":
                     self.bodies.append(entry["MessageBody"])

@@ -46,7 +46,7 @@ class Queue:
         self.bodies += [each["MessageBody"] for each in Entries if each["Id"] not in refused]
         self.groups |= {each["MessageGroupId"] for each in Entries}
         given = [each.get("MessageAttributes", {}) for each in Entries]
-        self.traces |= {each["traceparent"]["StringValue"] for each in given if "traceparent" in each}
+        self.traces |= {each.get("traceparent", {}).get("StringValue") for each in given}
         return {"Failed": failed}
 
     def rows(self):
@@ -90,6 +90,20 @@ def run(transport, queue, request, network=None, report=lambda sent, rows: None)
     watched = [Watched(target, network or Network(), REQUESTS) for target in (queue, transport)]
     sender = Sender(watched[0], request, sleep=lambda _: None, each=each_in_turn)
     return publish(Fanin(watched[1]), sender, request, report)
+
+
+@pytest.mark.parametrize("chunk", [None, 4])
+def test_each_message_carries_the_trace_of_the_batch_in_a_process_without_spans(
+    transport, queue, request_, chunk
+):
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    failing = Queue([{"Id": "0", "SenderFault": True, "Code": "InvalidMessageContents"}])
+    with suppress(SendFailed):
+        run(transport, failing, replace(request_, chunk=chunk, options={"traceparent": trace}))
+    run(transport, queue, replace(request_, chunk=chunk))  # goes on, without the option
+
+    assert failing.traces | queue.traces == {trace}
+    assert queue.traces == {trace}
 
 
 @pytest.mark.parametrize(("chunk", "messages"), [(None, 25), (4, 8), (1000, 3)])

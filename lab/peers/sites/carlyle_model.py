@@ -1,6 +1,6 @@
 """The order of statements of Carlyle's exact mode, over tables in memory: each statement is atomic by itself.
 
-Our own code, after the description in docs/peers.md. A group is a 64-bit mask; between two statements the
+Our own code, after its SQL statements. A group is a 64-bit mask; between two statements the
 caller pauses, as for a database's answer.
 """
 

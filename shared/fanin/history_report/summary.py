@@ -98,8 +98,8 @@ def attention(batch: BatchFacts) -> Iterator[str]:
     if batch.is_alive and (batch.idle or 0) > LONG_IDLE:
         yield f"not over, and nothing happened for {seconds(batch.idle)}"
     if batch.state == ENDED_WELL and batch.event_at is None:
-        how = "complete" if batch.is_complete else "ended with enough"
-        yield f"{how}, but its event is not confirmed yet"
+        outcome = "complete" if batch.is_complete else "ended with enough"
+        yield f"{outcome}, but its event is not confirmed yet"
     if batch.notices:
         yield f"its event had to be sent again ({count(batch.notices, 'time')})"
     if batch.state == "FAILED":

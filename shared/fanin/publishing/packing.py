@@ -118,6 +118,11 @@ def carrying(messages: Iterable[Message], carried: Carried) -> Iterable[Message]
     return (message.carrying(carried) for message in messages) if carried else messages
 
 
+def carried_of(traceparent: str | None) -> Carried:
+    """Return the trace context of a batch's *traceparent*: none without one."""
+    return () if traceparent is None else (("traceparent", traceparent),)
+
+
 def batches(messages: Iterable[M]) -> Iterator[list[M]]:
     """Yield *messages* in order, as many together as one request takes."""
     batch: list[M] = []

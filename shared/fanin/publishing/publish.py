@@ -22,6 +22,7 @@ from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, Invalid
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
 from fanin.publishing.message_groups import message_group
+from fanin.publishing.packing import carried_of
 from fanin.publishing.row_sources.source import Source, SourceChanged
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sender import Sender
@@ -73,8 +74,8 @@ class PublishRequest:
         if self.group is not None:
             message_group(self.group)
 
-    def check(self, found: Survey) -> None:
-        """Raise InvalidRequest for a source that passes a cap, or has no rows."""
+    def checked(self, found: Survey) -> Survey:
+        """Return *found*; raise InvalidRequest for a source that passes a cap, or has no rows."""
         if not found.rows and not self.may_be_empty:
             raise InvalidRequest(
                 f"{self.source.name} has no rows, and its batch would complete at once; if that is meant,"
@@ -82,6 +83,7 @@ class PublishRequest:
                 field="file",
             )
         self.caps.check(found.rows, found.size, self.chunk)
+        return found
 
     def key(self, digest: str) -> str:
         """Return the idempotency key: of the rows, the user key and the name of the queue."""
@@ -107,13 +109,13 @@ def publish(
     for a batch that succeeded, or has had enough, and for a closed one unless ``again`` says what to send;
     Conflict for one that has ended otherwise; SourceChanged; InvalidRequest for a source that is refused.
     """
-    found = survey(request.source, lambda rows: report(0, rows))
-    request.check(found)
+    found = request.checked(survey(request.source, lambda rows: report(0, rows)))
     sender.report = lambda: report(sender.items, found.rows)
     sender.report()
     key = request.key(found.digest)
     batch = _opened(fanin, request, f"publish-{key}", request.labels(found.digest))
     status = batch.status()
+    sender.carried = carried_of(status.traceparent)
     _check(batch.id, status.state, request)
     _warn_of_others(fanin, batch.id, request.user_key, warn)
     is_open = status.state is State.OPEN
@@ -148,8 +150,8 @@ def _opened(fanin: Fanin, request: PublishRequest, key: str, labels: Mapping[str
     except KeyReused as error:
         raise KeyReused(f"{error}; another --user-key is another key") from error
     except BatchEnded as ended:
-        how = ended.result if ended.reason is None else f"{ended.result}: {ended.reason}"
-        found = f"batch {ended.batch_id} is {ended.state} ({how})"
+        outcome = ended.result if ended.reason is None else f"{ended.result}: {ended.reason}"
+        found = f"batch {ended.batch_id} is {ended.state} ({outcome})"
         if ended.result in ("succeeded", ENOUGH):
             which = "all" if ended.result == "succeeded" else "enough"
             sentence = f"{found}: {which} rows of {request.source.name} are done; nothing was sent"

@@ -82,12 +82,12 @@ class MemoryStore:
                 job = self._put(lifecycle.claimed(job, session, claim, at))
             return job if job is not None and job.claim == claim else None
 
-    def give_back(self, seen: Entry, how: GivenBack) -> bool:
+    def give_back(self, seen: Entry, release: GivenBack) -> bool:
         with self.lock:
             job = self.stored.get(seen.key)
             if job is None or seen.claim is None or job.claim != seen.claim:
                 return False
-            self._put(lifecycle.given_back(job, how))
+            self._put(lifecycle.given_back(job, release))
             return True
 
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:

@@ -57,7 +57,7 @@ class JobStore(Protocol):
     def claim(self, seen: Entry, session: str, claim: str, at: int) -> Job | None:
         """Make a ready job busy; return it, or None where it was claimed or changed since it was seen."""
 
-    def give_back(self, seen: Entry, how: GivenBack) -> bool:
+    def give_back(self, seen: Entry, release: GivenBack) -> bool:
         """Return a busy job from the claim that was seen; False where it has another claim, or none."""
 
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:

@@ -135,6 +135,7 @@ class Publications:
             return StepResult.STOPPED
 
     def _go_on(self, order: Order, has_time: Callable[[], bool]) -> StepResult:
+        from fanin.publishing.packing import carried_of  # noqa: PLC0415  # see _object
         from fanin.s3_publications.reading import parts_of  # noqa: PLC0415  # see _object
 
         try:
@@ -146,8 +147,7 @@ class Publications:
         self.check(order)
         stored, position = self._object(batch, order, position)
         sender = self.sender_of(order)
-        if batch.traceparent is not None:
-            sender.carried = (("traceparent", batch.traceparent),)
+        sender.carried = carried_of(batch.traceparent)
         for part in parts_of(stored, position, order.part_rows):
             if not self._publish(batch, order, sender, part, position):
                 return StepResult.STOPPED

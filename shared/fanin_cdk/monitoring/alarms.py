@@ -37,7 +37,7 @@ FIRST = Rule()
 
 
 class Alarms:
-    """Creates alarms in *scope* that publish to *topic*: ``made`` has all, ``urgent`` those to act on now.
+    """Creates alarms in *scope* that publish to *topic*: ``added`` has all, ``urgent`` those to act on now.
 
     The emulator of the local run refuses alarms on metric math, so its template has none.
     """

@@ -14,4 +14,4 @@ CASES: dict[str, Case] = {
         (each for module in MODULES for each in all_of(vars(module))), key=lambda each: int(each.id[1:])
     )
 }
-"""The cases by their ids, in order. A number that is absent is one of docs/peers.md without a case here."""
+"""The cases by their ids, in order. A number that is absent has no case here."""

@@ -57,13 +57,13 @@ def an_index_that_is_not_there(trial: Trial) -> None:
 )
 def an_unknown_batch(trial: Trial) -> None:
     tracker, unknown = trial.tracker, trial.tracker.unknown_batch()
-    for what, call in (
+    for action, call in (
         ("a status", tracker.status),
         ("a close", tracker.close),
         ("an add", lambda batch: tracker.add(batch, 1)),
         ("a status after them", tracker.status),
     ):
-        trial.refused(f"{what} of an unknown batch", partial(call, unknown), "not_found")
+        trial.refused(f"{action} of an unknown batch", partial(call, unknown), "not_found")
     trial.rejected(tracker.item_id(unknown, tracker.unknown_batch(), 0), "not_found")
     trial.refused("a status after an ack", lambda: tracker.status(unknown), "not_found")
 
@@ -102,8 +102,8 @@ def guesses_and_strangers(trial: Trial) -> None:
     for batch in batches:
         trial.pending(batch, 0, "a guessed id")
     stranger = tracker.anonymous()
-    for what, call in (("a delete", stranger.remove), ("a status", stranger.status)):
-        trial.refused(f"{what} without credentials", partial(call, batches[1]), "denied")
+    for action, call in (("a delete", stranger.remove), ("a status", stranger.status)):
+        trial.refused(f"{action} without credentials", partial(call, batches[1]), "denied")
     trial.check(_is_there(trial, batches[1]), "the batch is gone")
 
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.trace import format_span_id
 
 from fanin.client.consuming.chunks import chunk_of
 from fanin.local.emulator_process.connection import CREDENTIALS
@@ -25,6 +26,7 @@ from pipeline.fan_out.parts import AnotherSource, Damaged, RecordTooLong
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.shared_by_jobs.output import is_committed
 from pipeline.without_spark import output
+from tests.client.tracing import Spans
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 1, UTC)
 KINDS = pa.table(
@@ -160,10 +162,12 @@ def test_a_manifest_has_each_row_at_the_position_of_its_item(spark, api, asked, 
 
 
 @pytest.mark.parametrize("chunk", [None, 64])
-def test_this_machine_sends_each_row_once_in_whole_chunks(api, asked, sqs, chunk, monkeypatch):
+def test_this_machine_sends_each_row_once_in_whole_chunks_that_name_the_span_of_the_job(
+    api, asked, sqs, chunk, monkeypatch
+):
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
-    request = replace(asked, files=None, queue=sqs.queue, chunk=chunk)
+    request, spans = replace(asked, files=None, queue=sqs.queue, chunk=chunk), Spans(monkeypatch)
 
     answer = fan_out(LocalEngine(1), api, request)
 
@@ -174,6 +178,9 @@ def test_this_machine_sends_each_row_once_in_whole_chunks(api, asked, sqs, chunk
     )
     assert answer.sent == len({item.id for item in items}) == len(items) == ITEMS
     assert len(sqs.bodies) == math.ceil(ITEMS / (chunk or 1))
+    assert [text.split("-")[2] for text in sqs.traces] == [
+        format_span_id(span.context.span_id) for span in spans.named("send work")
+    ]
 
 
 def test_a_dataset_that_changed_before_its_messages_were_saved_is_refused(api, asked):

@@ -27,6 +27,7 @@ from tests.pipeline.conftest import StubQueue, recording_queue, restless
 
 ITEMS = 992
 CHUNK = 64
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 RUNS = (f"run-{number}" for number in itertools.count())
 Item = tuple[str, str, str]
 
@@ -75,7 +76,12 @@ class Run:
 def fanned_out(request, spark, tmp_path_factory):
     api = Fanin(DirectTransport(Tracker(MemoryStore()), "tenant"))
     with recording_queue() as sqs:
-        more = {"chaos_duplicates": 10.0, "seed": 3, "chunk": request.param}
+        more = {
+            "chaos_duplicates": 10.0,
+            "seed": 3,
+            "chunk": request.param,
+            "options": {"traceparent": TRACE},
+        }
         yield Run(spark, api, request_of(sqs, tmp_path_factory.mktemp("run"), **more), sqs)
 
 
@@ -88,6 +94,10 @@ def test_every_row_is_sent_under_an_id_of_its_own_and_some_twice_on_purpose(fann
     assert len({(name, version) for _, name, version in fanned_out.items}) == ITEMS
     assert Counter(times.values()) == {1: ITEMS - copies, 2: copies}
     assert fanned_out.answer == publish.FannedOut(fanned_out.answer.batch_id, sent=ITEMS, copies=copies)
+
+
+def test_each_message_carries_the_trace_of_its_batch(fanned_out):
+    assert fanned_out.sqs.traces == {TRACE}
 
 
 def test_the_batch_is_closed_before_its_first_message_and_complete_after_its_last_ack(fanned_out):

@@ -30,6 +30,7 @@ ITEMS = 120
 PAGE_BITS = 16
 WITHHELD = {3, 15, 16, 60, 61, 62, 119}
 FAILED = {0, 40}
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def quiet(event: str, facts: dict) -> None:
@@ -61,7 +62,8 @@ def lossy(spark, aws, tmp_path_factory) -> LossyBatch:
     with live_tables(aws) as tables, recording_queue() as sqs:
         api = Fanin(DirectTransport(Tracker(tables.store, page_bits=PAGE_BITS), "tenant"))
         catalog = str(datasets.CATALOG_SLICE)
-        request = FanOutRequest(catalog, f"{path}/manifest", sqs.queue, "k", limit=ITEMS)
+        options = {"traceparent": TRACE}
+        request = FanOutRequest(catalog, f"{path}/manifest", sqs.queue, "k", limit=ITEMS, options=options)
         batch_id = fan_out(SparkEngine(spark), api, request, quiet, run="run-1").batch_id
         sent = received(sqs)
         api.ack(sent[index]["itemId"] for index in set(sent) - WITHHELD - FAILED)
@@ -115,6 +117,7 @@ def test_a_batch_that_lost_messages_completes_by_what_is_redriven_and_not_before
 
     assert counts == {"sent": len(WITHHELD), "retried": 0, "acked": 0}
     assert same(again) == {index: each for index, each in same(world.first).items() if index in WITHHELD}
+    assert world.sqs.traces == {TRACE}
     assert (before, world.api.status(world.batch_id).state) == (State.CLOSED, State.COMPLETE)
     assert world.api.status(world.batch_id).result == "completed_with_failures"
     with pytest.raises(BatchIsOver, match=r"is COMPLETE since .* nothing was sent"):

@@ -13,16 +13,16 @@ from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap
 from fanin.tracker.rules.ids import TOTAL_MAX
 
 
-def whole_number(name: str, least: int, most: int, described: str, what: str) -> Any:
-    """Return the type of the number *name* in the query, *least* to *most*; *what* it is in a refusal."""
+def whole_number(name: str, least: int, most: int, described: str, subject: str) -> Any:
+    """Return the type of the number *name* in the query, *least* to *most*; a refusal names *subject*."""
 
     def checked(text: object) -> object:
         is_digits = (
             isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= len(str(most))
         )
         if not is_digits or str(int(str(text))) != text or not least <= int(text) <= most:
-            bounds = {"what": what, "least": least, "most": most}
-            raise PydanticCustomError("number", "{what} is a whole number from {least} to {most}", bounds)
+            bounds = {"subject": subject, "least": least, "most": most}
+            raise PydanticCustomError("number", "{subject} is a whole number from {least} to {most}", bounds)
         return text
 
     number = Annotated[int, Field(ge=least, le=most), BeforeValidator(checked)]

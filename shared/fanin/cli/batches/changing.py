@@ -124,17 +124,17 @@ def token(call: Invocation, batch: Batch, expires: Expires = "1h") -> None:
     call.output.value(answer.document, answer.value)
 
 
-def ask(call: Invocation, batch_id: str, what: str, yes: bool, more: str = "") -> None:
-    """Ask whether to do *what* to the batch, unless *yes* says so; raise Refused if the answer is no."""
+def ask(call: Invocation, batch_id: str, action: str, yes: bool, more: str = "") -> None:
+    """Ask before the *action* on the batch, unless *yes*; raise Refused if the answer is no."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError(f"{what.lower()} asks on a terminal, and there is none; give --yes")
+        raise UsageError(f"{action.lower()} asks on a terminal, and there is none; give --yes")
     found = call.api.get(call.path(batch_id), documents.status_of).value
-    if not typer.confirm(_question(found, what, more, call.site.host), err=True):
+    if not typer.confirm(_question(found, action, more, call.site.host), err=True):
         raise Refused(f"batch {batch_id} is as it was")
 
 
-def _question(batch: Summary, what: str, more: str, host: str) -> str:
+def _question(batch: Summary, action: str, more: str, host: str) -> str:
     name = f"{batch.user_key} ({batch.batch_id})" if batch.user_key else batch.batch_id
-    return clean(f"{what} {name}, {batch.state}, {batch.total:,} items{more}, at {host}?")
+    return clean(f"{action} {name}, {batch.state}, {batch.total:,} items{more}, at {host}?")

@@ -171,9 +171,9 @@ def _performer(
 
 
 def _first_line(feed: Feed, python: str, state: State, dead: str | None) -> str:
-    what = f"works on {feed.queue}" if not feed.on else f"gets {', '.join(feed.on)} by the queue {feed.queue}"
+    work = f"works on {feed.queue}" if not feed.on else f"gets {', '.join(feed.on)} by the queue {feed.queue}"
     after = f", dead-letter queue {dead}" if dead else ", which has no dead-letter queue"
-    return f"{feed.spec} under {python} {what} of {state.url}{after}; stop with Ctrl-C"
+    return f"{feed.spec} under {python} {work} of {state.url}{after}; stop with Ctrl-C"
 
 
 def queue_of_events(spec: str, types: Sequence[str]) -> str:

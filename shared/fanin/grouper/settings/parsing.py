@@ -122,11 +122,11 @@ def text_in(row: Mapping[str, Any], name: str) -> str:
     return text
 
 
-def only(row: Mapping[str, Any], known: set[str], what: str = "target") -> None:
-    """Raise InvalidRequest if *row*, the settings of a *what*, has other names than the *known* ones."""
+def only(row: Mapping[str, Any], known: set[str], kind: str = "target") -> None:
+    """Raise InvalidRequest if *row*, the settings of that *kind*, has other names than the *known* ones."""
     unknown = sorted(row.keys() - known)
     if unknown:
-        raise InvalidRequest(f"unknown setting of a {what}: {', '.join(unknown)}", field=unknown[0])
+        raise InvalidRequest(f"unknown setting of a {kind}: {', '.join(unknown)}", field=unknown[0])
 
 
 def _value(name: str, kind: Any, value: Any) -> Any:

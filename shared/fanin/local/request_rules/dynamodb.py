@@ -145,10 +145,10 @@ def _key(action: Request, tables: Tables) -> Item | None:
     return known.key_of(action["Item"]) if known else None
 
 
-def _check_count(what: str, found: int, most: int, page: str) -> None:
+def _check_count(subject: str, found: int, most: int, page: str) -> None:
     if found < 1:
-        raise invalid(f"Number of {what}: none; at least one is needed", page)
-    bounded(f"Number of {what}", found, most, page)
+        raise invalid(f"Number of {subject}: none; at least one is needed", page)
+    bounded(f"Number of {subject}", found, most, page)
 
 
 def _check_distinct(items: Iterable[tuple[str, Item | None]], detail: str, page: str) -> None:

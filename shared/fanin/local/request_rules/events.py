@@ -64,9 +64,9 @@ def check_task(request: Request) -> None:
     _check_text("characters of the cause", len(request.get("cause") or ""), CAUSE_MAX)
 
 
-def _check_text(what: str, found: int, most: int) -> None:
+def _check_text(field: str, found: int, most: int) -> None:
     if found > most:
-        raise Refused("ValidationException", f"{what}: {found:,}, and at most {most:,} are allowed", STATES)
+        raise Refused("ValidationException", f"{field}: {found:,}, and at most {most:,} are allowed", STATES)
 
 
 OPERATIONS: dict[str, Callable[[Request], None]] = {

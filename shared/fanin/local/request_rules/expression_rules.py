@@ -72,12 +72,12 @@ def check_expressions(request: Mapping[str, Any]) -> dict[str, Parsed]:
     return found
 
 
-def _check_used(parameter: str, what: str, given: Mapping[str, Any] | None, used: Iterable[set[str]]) -> None:
+def _check_used(parameter: str, kind: str, given: Mapping[str, Any] | None, used: Iterable[set[str]]) -> None:
     wanted = set[str]().union(*used)
     if given is not None and not given:
         raise invalid(f"{parameter} must not be empty", PAGE)
     for name in given or ():
-        if len(name) < 2 or name[0] != ("#" if what == "name" else ":"):
+        if len(name) < 2 or name[0] != ("#" if kind == "name" else ":"):
             raise invalid(f"{parameter} contains invalid key: Syntax error; key: {name!r}", PAGE)
         bounded(f"Bytes of the placeholder {name[:40]!r}", len(name.encode()), PLACEHOLDER_BYTES, PAGE)
     if unused := set(given or ()) - wanted:
@@ -85,7 +85,7 @@ def _check_used(parameter: str, what: str, given: Mapping[str, Any] | None, used
         raise invalid(f"Value provided in {parameter} unused in expressions: keys: {{{listed}}}", PAGE)
     if undefined := wanted - set(given or ()):
         listed = ", ".join(sorted(undefined))
-        raise invalid(f"An expression attribute {what} used in an expression is not defined: {listed}", PAGE)
+        raise invalid(f"An expression attribute {kind} used in an expression is not defined: {listed}", PAGE)
 
 
 def _check_overlaps(kind: str, expression: Parsed, names: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ def invalid(detail: str, page: str = QUOTAS) -> Refused:
     return Refused("ValidationException", detail, page)
 
 
-def bounded(what: str, found: int, most: int, page: str = QUOTAS) -> None:
+def bounded(subject: str, found: int, most: int, page: str = QUOTAS) -> None:
     """Raise Refused if *found* is more than *most*."""
     if found > most:
-        raise invalid(f"{what}: {found:,}, and at most {most:,} are allowed", page)
+        raise invalid(f"{subject}: {found:,}, and at most {most:,} are allowed", page)

@@ -121,19 +121,19 @@ def claim(table: str, seen: Entry, session: str, claim_id: str, at: int) -> Item
     )
 
 
-def give_back(table: str, seen: Entry, how: GivenBack) -> Item:
+def give_back(table: str, seen: Entry, release: GivenBack) -> Item:
     """Make a busy job ready at its old position, or delayed, if the claim still holds."""
-    state = JobState.READY if how.due_us is None else JobState.DELAYED
+    state = JobState.READY if release.due_us is None else JobState.DELAYED
     values = {
         ":st": text(state),
-        ":from": number(how.at if how.due_us is None else how.due_us),
-        ":failed": number(int(how.failed)),
-        ":worked": number(lifecycle.worked(seen.claimed_us, how.at)),
+        ":from": number(release.at if release.due_us is None else release.due_us),
+        ":failed": number(int(release.failed)),
+        ":worked": number(lifecycle.worked(seen.claimed_us, release.at)),
         ":claim": text(seen.claim or ""),
     }
     position = "#ro"
-    if how.due_us is not None:
-        position, values[":ix"] = ":ix", text(order.delayed(how.due_us))
+    if release.due_us is not None:
+        position, values[":ix"] = ":ix", text(order.delayed(release.due_us))
     return _update(
         table,
         items.job_row(seen.key),

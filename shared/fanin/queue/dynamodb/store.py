@@ -81,8 +81,8 @@ class DynamoStore:
         job = self._update(seen.key, requests.claim(self.table, seen, session, claim, at))
         return job if job is not None and job.claim == claim else None
 
-    def give_back(self, seen: Entry, how: GivenBack) -> bool:
-        return self._applies(requests.give_back(self.table, seen, how))
+    def give_back(self, seen: Entry, release: GivenBack) -> bool:
+        return self._applies(requests.give_back(self.table, seen, release))
 
     def end(self, job: Job, at: int, writes: Sequence[Write] = (), dead: Dead | None = None) -> Job | None:
         if writes or dead is not None or job.item_id is not None:

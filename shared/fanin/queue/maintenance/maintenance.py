@@ -234,10 +234,10 @@ class Maintenance:
         The worker that frees a claim takes the job itself, whichever session owns the part: the owner can
         have crashed too, and not be missed yet.
         """
-        how, at = GivenBack(self.context.effects.now()), self.context.effects.monotonic()
-        if self.context.store.give_back(entry, how):
+        release, at = GivenBack(self.context.effects.now()), self.context.effects.monotonic()
+        if self.context.store.give_back(entry, release):
             with self.lock:
-                self.freed.append((at, replace(entry, state=JobState.READY, ready_us=how.at)))
+                self.freed.append((at, replace(entry, state=JobState.READY, ready_us=release.at)))
 
     def pop_freed(self, most: int) -> list[Entry]:
         """Remove and return up to *most* of the freed jobs, those that were claimed first before the others.

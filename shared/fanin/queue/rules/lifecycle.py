@@ -191,17 +191,17 @@ def claimed(job: Job, session: str, claim: str, at: int) -> Job:
     )
 
 
-def given_back(job: Job, how: GivenBack) -> Job:
+def given_back(job: Job, release: GivenBack) -> Job:
     """Return the job as ready at its old position, or as delayed."""
     return replace(
         job,
-        state=JobState.READY if how.due_us is None else JobState.DELAYED,
-        ready_us=how.at if how.due_us is None else how.due_us,
+        state=JobState.READY if release.due_us is None else JobState.DELAYED,
+        ready_us=release.at if release.due_us is None else release.due_us,
         session=None,
         claim=None,
         claimed_us=None,
-        failures=job.failures + how.failed,
-        busy_us=job.busy_us + worked(job.claimed_us, how.at),
+        failures=job.failures + release.failed,
+        busy_us=job.busy_us + worked(job.claimed_us, release.at),
     )
 
 

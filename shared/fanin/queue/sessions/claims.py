@@ -186,9 +186,9 @@ class Claims:
             self.session.hold(claim, job)
         return job
 
-    def _give_back(self, job: Job, how: GivenBack) -> None:
+    def _give_back(self, job: Job, release: GivenBack) -> None:
         entry = lifecycle.entry_of(job)
-        self.context.effects.answer_of(lambda: self.context.store.give_back(entry, how))
+        self.context.effects.answer_of(lambda: self.context.store.give_back(entry, release))
 
     def _try_to_end(self, job: Job, writes: Sequence[Write], dead: Dead | None) -> Job | None:
         """Return the job as stored after one attempt; *job* itself where the request timed out."""

@@ -211,6 +211,6 @@ class Reader:
         self._known[batch.key] = (self.now(), batch)
 
     @staticmethod
-    def _need_exact(batch: Batch, what: str) -> None:
+    def _need_exact(batch: Batch, figure: str) -> None:
         if batch.mode is Mode.ESTIMATED:
-            raise Conflict(f"an estimated batch counts its acks; it does not know {what}")
+            raise Conflict(f"an estimated batch counts its acks; it does not know {figure}")

@@ -170,9 +170,9 @@ def unless_ended(batch: Batch, refused: str, *wanted: str) -> Batch:
     result = batch.result
     if result is None or result in wanted:
         return batch
-    how = result if batch.end_reason is None else f"{result}: {batch.end_reason}"
+    outcome = result if batch.end_reason is None else f"{result}: {batch.end_reason}"
     raise BatchEnded(
-        f"batch {batch.batch_id} is {batch.state} ({how}); {refused}",
+        f"batch {batch.batch_id} is {batch.state} ({outcome}); {refused}",
         batch_id=batch.batch_id,
         state=batch.state.value,
         result=result,
