@@ -1,4 +1,5 @@
-/* Folds item ids, "batchId:groupId:index", and indexes and ranges of groups that Python has checked.
+/* Folds item ids, "batchId:groupId:index", and indexes and ranges of groups that Python has checked; finds the
+   ids in pages of Parquet.
 
    A row that is anything else is declined: Python judges it by the tracker's rules. So this file accepts no id
    that they refuse, and says of none why. Plain C99 for little-endian machines, loaded by loading.py. */
