@@ -1,7 +1,7 @@
 """Reads a column of texts from Parquet page by page, by the kernel: it finds the texts, and copies none.
 
-It reads compressed pages whose texts are plain or in a dictionary. Of any other, and of one whose bytes are not what its
-header says, it reads nothing: Arrow reads that page and those after it, or raises the error.
+It reads compressed pages whose texts are plain or in a dictionary. Of any other, and of one whose bytes are
+not what its header says, it reads nothing: Arrow reads that page and those after it, or raises the error.
 """
 
 from __future__ import annotations
