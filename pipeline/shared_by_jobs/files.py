@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -15,6 +16,8 @@ BYTES_A_TASK = 64 << 20
 _LOCAL_SCHEMES = ("file", "dbfs")
 """Databricks names files of a volume ``dbfs:/Volumes/...``, and mounts them at that path."""
 _HADOOP_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+"""The name of a folder or file may have a colon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,11 @@ def as_spark_names(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
 
     Unlike `located` it takes Spark's notation: a URI whose characters are not escaped.
     """
-    scheme, colon, location = path.partition(":")
-    if not colon or scheme in _LOCAL_SCHEMES:
-        return pyarrow.fs.LocalFileSystem(), "/" + location.lstrip("/") if colon else path
+    scheme, _, location = path.partition(":")
+    if not _URI.match(path):
+        return pyarrow.fs.LocalFileSystem(), path
+    if scheme in _LOCAL_SCHEMES:
+        return pyarrow.fs.LocalFileSystem(), "/" + location.lstrip("/")
     bucket, _, key = location.lstrip("/").partition("/")
     system, root = pyarrow.fs.FileSystem.from_uri(f"{_HADOOP_SCHEMES.get(scheme, scheme)}://{bucket}")
     return system, f"{root}/{key}"

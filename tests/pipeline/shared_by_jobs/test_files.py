@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from pipeline.shared_by_jobs.files import BYTES_A_TASK, ListedFile, shares
+from pipeline.without_spark.listing import listed
 
 
 def test_tasks_have_about_the_same_bytes_and_every_file_once():
@@ -23,3 +24,12 @@ def test_a_task_of_many_small_files_is_dealt_in_linear_time():
         return time.process_time() - started
 
     assert seconds(80_000) < 10 * seconds(10_000) + 0.2
+
+
+def test_a_folder_may_have_a_colon_and_spaces_in_its_name(tmp_path):
+    folder = tmp_path / "first, last: 64"
+    folder.mkdir()
+    (folder / "acks.csv").write_text("item_id")
+
+    for path in (str(folder), f"file:{folder}", f"{folder}/*.csv"):
+        assert [file.path for file in listed([path])] == [f"file:{folder}/acks.csv"]
