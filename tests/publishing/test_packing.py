@@ -40,11 +40,13 @@ def test_json_lines_are_sent_as_they_are_without_blank_lines_and_the_mark_of_the
 
 
 def test_a_row_of_csv_is_an_object_of_texts(tmp_path):
-    path = file(tmp_path, 'id,text\r\n007,"a, ""b""\nc"\r\n\r\n8,\x07\r\n', "rows.csv")
+    long = "x" * 200_000  # the csv module alone refuses it
+    path = file(tmp_path, f'id,text\r\n007,"a, ""b""\nc"\r\n\r\n8,\x07\r\n9,{long}\r\n', "rows.csv")
 
     assert [json.loads(row) for row in rows(path)] == [
         {"id": "007", "text": 'a, "b"\nc'},
         {"id": "8", "text": "\x07"},
+        {"id": "9", "text": long},
     ]
 
 
@@ -66,7 +68,7 @@ def test_what_sqs_refuses_is_escaped(tmp_path):
         ("rows.json", '[{"a": 1}, {"a": 2}]', 1),
         ("rows.csv", "a,a\n1,2\n", 1),
         ("rows.csv", "a,b\n1,2\n3\n", 3),
-        ("rows.csv", 'a,b\n1,"2\n', 2),
+        ("rows.csv", 'a,b\n1,"2\n3,4\n', 2),
     ],
 )
 def test_a_row_that_cannot_be_sent_is_refused_with_its_line(tmp_path, name, content, line):

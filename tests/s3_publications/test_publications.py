@@ -222,8 +222,8 @@ def test_the_rows_of_csv_have_the_names_of_its_header_in_every_part_and_invocati
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b'n,t\n1,"a\nb"\n', "line 2: it is no row of CSV in one line of UTF-8 (unexpected end of data)"),
-        (b"n,t\n1,\xff\n", "line 2: it is no row of CSV in one line of UTF-8"),
+        (b'n,t\n1,"a\nb"\n', "line 2: it is no row of CSV in one line (unexpected end of data)"),
+        (b"n,t\n1,\xff\n", "line 2: it is not UTF-8"),
         (b"n,t\n1\n", "line 2: it has 1 values, and the header 2 names"),
         (b"n,n\n1,2\n", "line 1: its header has a name twice"),
         (b"n" * 3_000, "line 1: its message has more than"),

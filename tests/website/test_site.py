@@ -148,6 +148,9 @@ def test_each_page_has_a_twin_of_markdown_and_the_list_for_programs_leads_to_all
 
     assert listed.startswith("# fanin\n\n> The fan-in of your fan-out.")
     assert listed_twins == pages - {"404.md", "replay.md"}
+    assert [
+        line for line in listed.splitlines() if line.count("(") != line.count(")")
+    ] == []  # no half sentence
 
 
 def test_the_twin_of_a_page_of_classes_describes_each_with_its_methods():

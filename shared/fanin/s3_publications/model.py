@@ -53,7 +53,8 @@ class Order:
         matched("queue", self.queue, QUEUE_ARN, "the ARN of a standard queue of SQS")
         if not self.source.lower().endswith(SUFFIXES):
             names = " or ".join(SUFFIXES)
-            raise InvalidRequest(f"the key of source ends with {names}, which is not packed", field="source")
+            text = f"the key of source has to end with {names}; fanin publish reads other formats"
+            raise InvalidRequest(text, field="source")
         if {".", ".."} & set(self.source.split("/")):
             raise InvalidRequest("the key of source has a part . or ..", field="source")
         check_pace(self.chunk, self.rate)

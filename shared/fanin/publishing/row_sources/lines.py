@@ -10,8 +10,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from fanin.errors import InvalidRequest
+from fanin.publishing.packing import BATCH_BYTES
 from fanin.publishing.row_sources.source import NumberedRow, unreadable
 
+csv.field_size_limit(max(csv.field_size_limit(), 2 * BATCH_BYTES))  # a message takes longer values than csv
+
+WRONG_ENCODING = "it is not UTF-8"
 _REFUSED = ("\ufffe", "\uffff")
 """Characters of JSON that SQS refuses in a message."""
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
@@ -41,16 +45,19 @@ def json_file(name: str, file: BinaryIO) -> Iterator[NumberedRow]:
 def csv_rows(name: str, file: BinaryIO) -> Iterator[NumberedRow]:
     """Yield an object of texts for each row, with the names of the header line."""
     reader = csv.reader(_utf8_lines(name, file), strict=True)
+    before = 0  # the last line of the row before, as a quote that is open takes all lines that follow
     try:
         names = next(reader, None)
         if names is None:
             raise InvalidRequest(f"{name} is empty: CSV begins with a header line", field="file")
         _check_names(name, names)
+        before = reader.line_num
         for values in reader:
             if values:
                 yield reader.line_num, _object(name, reader.line_num, names, values)
+            before = reader.line_num
     except csv.Error as error:
-        raise unreadable(name, reader.line_num, f"it is not CSV ({error})") from error
+        raise unreadable(name, before + 1, f"it is not CSV ({error})") from error
 
 
 def csv_lines(name: str, file: Iterable[bytes], header: bytes, first: int = 1) -> Iterator[NumberedRow]:
@@ -97,17 +104,17 @@ def _utf8_lines(name: str, file: BinaryIO) -> Iterator[str]:
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     for number, line in enumerate(text, 1):
         if _NOT_UTF_8.search(line):
-            raise unreadable(name, number, "it is not UTF-8")
+            raise unreadable(name, number, WRONG_ENCODING)
         yield line
 
 
 def _values(name: str, line: int, raw: bytes) -> list[str]:
     try:
         return next(csv.reader([raw.decode("utf-8-sig" if line == 1 else "utf-8")], strict=True), [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        why = (
-            f"it is no row of CSV in one line of UTF-8 ({error}): fanin publish reads values with line breaks"
-        )
+    except UnicodeDecodeError as error:
+        raise unreadable(name, line, WRONG_ENCODING) from error
+    except csv.Error as error:
+        why = f"it is no row of CSV in one line ({error}); values with line breaks need fanin publish"
         raise unreadable(name, line, why) from error
 
 
