@@ -10,7 +10,7 @@ from functions.wiring import consuming, tracking
 
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    adapter = Adapter(tracking.transport(), ack_of=ack_of, hide=tracking.hide, isolate=consuming.isolate)
+    adapter = Adapter(tracking.acks_transport(), ack_of=ack_of, hide=tracking.hide, isolate=consuming.isolate)
     settled = adapter.settle(event)
     count_settled(settled)
     return settled.response()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from fanin.tracker.rules.options import OPTIONS, Option
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
@@ -252,6 +255,14 @@ EFFECTS = {
 
 
 ROOM_FILES_MAX = 12
+OPTION_FILES_MAX = 6
+TABLE = ROOT / "shared" / "fanin" / "tracker" / "rules" / "options.py"
+TYPES = ROOT / "shared" / "fanin" / "client" / "argument_checks" / "opening.py"
+OLDER_OPTIONS = {
+    *("user_key", "mode", "expected_items", "max_failures", "parent_item_id"),
+    *("labels", "callback", "retention", "deadline", "task_token"),
+}
+"""Options of a batch that were there before the table of them."""
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 """What holds statements, or is one."""
 
@@ -426,3 +437,21 @@ def test_functions_are_short():
 def test_files_are_read_in_one_sitting_and_named_after_what_is_in_them():
     assert not [path for path in SOURCES + BESIDE if path.read_text().count("\n") > 600]
     assert not [path for path in SOURCES + BESIDE if path.stem in {"utils", "helpers", "manager", "common"}]
+
+
+def is_named(option: Option, path: Path) -> bool:
+    """Whether a file names an option of a batch; ``results`` is the name of other things, too."""
+    names = {option.name, option.attribute, option.field, (option.cli or (option.name,))[0].split()[0]}
+    if option.name == "results":
+        names = {r"batch\.results", r"self\.results" if path.parent == TABLE.parent else r"batch\.results"}
+    return re.search(rf"(?<![\w-])({'|'.join(names)})(?![\w-])", path.read_text()) is not None
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS.keys() - OLDER_OPTIONS))
+def test_an_option_of_a_batch_is_named_in_at_most_six_files(name):
+    product = [path for path in SOURCES if path.parent != ROOT / "functions" / "openapi"]
+    scripts = (ROOT / "shared" / "fanin" / "dashboard").rglob("*.js")
+
+    named = {path for path in (*product, *scripts) if is_named(OPTIONS[name], path)}
+
+    assert len({TABLE, TYPES} | named) <= OPTION_FILES_MAX, sorted(map(str, named))

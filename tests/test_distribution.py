@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILT_FROM = (
-    *("shared", "functions", "requirements.txt", "pyproject.toml"),
+    *("shared", "functions", "pipeline", "requirements.txt", "pyproject.toml"),
     *("README.md", "CHANGELOG.md", "LICENSE", "NOTICE", ".gitignore"),
 )
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -66,6 +66,7 @@ def of_git(folder: str) -> set[str]:
 def test_the_wheel_holds_both_packages_what_they_deploy_and_nothing_else(built):
     held = set(ZipFile(built["wheel"]).namelist())
     deployed = {f"fanin_cdk/functions/{name}" for name in of_git("functions")}
+    jobs = {f"fanin/pipeline_code/pipeline/{name}" for name in of_git("pipeline")}
     facts = {f"fanin-{VERSION}.dist-info/{name}" for name in DIST_INFO}
 
     assert {name.partition("/")[0] for name in held} == {
@@ -74,7 +75,17 @@ def test_the_wheel_holds_both_packages_what_they_deploy_and_nothing_else(built):
         "fanin_conformance",
         f"fanin-{VERSION}.dist-info",
     }
-    assert held == of_git("shared") | deployed | {"fanin_cdk/requirements.txt"} | facts
+    assert held == of_git("shared") | deployed | jobs | {"fanin_cdk/requirements.txt"} | facts
+
+
+def test_the_verbs_of_the_pipeline_run_from_the_wheel(built, tmp_path):
+    shutil.unpack_archive(built["wheel"], tmp_path, "zip")
+    command = [sys.executable, "-m", "fanin.cli.main", "bulk-ack", "--help"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    completed = subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True, text=True)
+
+    assert completed.stdout.startswith("usage: bulk_ack ")
 
 
 def test_the_layer_of_the_wheel_is_that_of_the_tree(built):
@@ -95,7 +106,7 @@ def test_both_packages_are_typed(built):
 def test_the_sdist_holds_what_the_wheel_is_built_from(built):
     with tarfile.open(built["sdist"]) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    trees = {f"{folder}/{name}" for folder in ("shared", "functions") for name in of_git(folder)}
+    trees = {f"{folder}/{name}" for folder in ("shared", "functions", "pipeline") for name in of_git(folder)}
 
     assert held == trees | {name for name in BUILT_FROM if (ROOT / name).is_file()} | {"PKG-INFO"}
 

@@ -18,9 +18,10 @@ from functions.wiring.metered import dynamodb
 from functions.wiring.quotas import permits_in
 
 if TYPE_CHECKING:
+    from fanin.client.transports.transport import Acks
     from fanin.item_results.service import Results
 
-__all__ = ["hide", "results", "settings", "tracker", "transport", "transport_of"]
+__all__ = ["acks_transport", "hide", "results", "settings", "tracker", "transport", "transport_of"]
 
 
 @lru_cache(maxsize=1)
@@ -42,6 +43,15 @@ def transport() -> DirectAcks:
     """Return the transport of consumers, for the function's own tenant; it caches batches for seconds."""
     tracker = Tracker(_store(), settings().page_bits, each=each_in_threads, results=_results_or_none())
     return DirectAcks(tracker, settings().tenant)
+
+
+def acks_transport() -> Acks:
+    """Return the transport of the acks queue, whose acks go to a log if the stack names one."""
+    if not settings().acks_log:
+        return transport()
+    from fanin.client.ack_logs import logging_to  # noqa: PLC0415  # most stacks have no log
+
+    return logging_to(transport(), settings().acks_log, results=False)
 
 
 def transport_of(event: Mapping[str, Any]) -> DirectAcks:

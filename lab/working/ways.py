@@ -10,32 +10,43 @@ import resource
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from fanin import Fanin
 from fanin.aws import clients
 
-ALONE, TOGETHER, THREADS, TASKS = "ack each", "ack ten", "fanin.work, threads", "fanin.work, tasks"
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+NO_ACK, ALONE, TOGETHER = "no ack", "ack each", "ack ten"
+THREADS, TASKS = "fanin.work, threads", "fanin.work, tasks"
+TEN = 10
 
 
-def looping(fanin: Fanin, url: str, messages: int, is_each: bool) -> None:
-    """Receive ten, work, ack, delete ten, as most workers of boto3 do."""
-    sqs = boto3.client("sqs")
+def looping(fanin: Fanin, url: str, messages: int, acked_at_once: int) -> None:
+    """Receive ten, work, ack so many at once, delete ten, as most workers of boto3 do."""
+    sqs = _sqs()
     deleted = 0
     while deleted < messages:
         found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=5).get(
             "Messages", []
         )
         items = [worked(message["Body"]) for message in found]
-        for part in [[item] for item in items] if is_each else [items]:
-            fanin.ack(part)
+        for first in range(0, len(items), acked_at_once) if acked_at_once else ():
+            fanin.ack(items[first : first + acked_at_once])
         entries: Any = [
             {"Id": str(at), "ReceiptHandle": each["ReceiptHandle"]} for at, each in enumerate(found)
         ]
         sqs.delete_message_batch(QueueUrl=url, Entries=entries)
         deleted += len(found)
+
+
+@cache
+def _sqs() -> SQSClient:
+    return boto3.client("sqs")
 
 
 def worked(body: str) -> str:
@@ -60,9 +71,11 @@ def working(fanin: Fanin, url: str, messages: int, in_tasks: bool) -> None:
     fanin.work(url, handle_in_task if in_tasks else handle, stop=stop)
 
 
+LOOPS = (NO_ACK, ALONE, TOGETHER)
 WAYS: dict[str, Callable[[Fanin, str, int], None]] = {
-    ALONE: lambda fanin, url, messages: looping(fanin, url, messages, is_each=True),
-    TOGETHER: lambda fanin, url, messages: looping(fanin, url, messages, is_each=False),
+    NO_ACK: lambda fanin, url, messages: looping(fanin, url, messages, 0),
+    ALONE: lambda fanin, url, messages: looping(fanin, url, messages, 1),
+    TOGETHER: lambda fanin, url, messages: looping(fanin, url, messages, TEN),
     THREADS: lambda fanin, url, messages: working(fanin, url, messages, in_tasks=False),
     TASKS: lambda fanin, url, messages: working(fanin, url, messages, in_tasks=True),
 }
@@ -73,7 +86,7 @@ def main(way: str, site: str, messages: int) -> None:
     os.environ["AWS_ENDPOINT_URL"] = site
     os.sched_setaffinity(0, {0})
     fanin, url = Fanin(site), f"{site}/000000000000/work"
-    clients.long_polls()
+    _sqs() if way in LOOPS else clients.long_polls()  # a client is created once, before the work
     before = resource.getrusage(resource.RUSAGE_SELF)
     WAYS[way](fanin, url, messages)
     after = resource.getrusage(resource.RUSAGE_SELF)

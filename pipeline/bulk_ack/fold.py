@@ -18,15 +18,19 @@ from numpy.typing import NDArray
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
 from pipeline.bulk_ack import logs
-from pipeline.bulk_ack.item_columns import ItemColumns, texts_of
+from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, texts_of
 from pipeline.bulk_ack.item_ids import Located, Prefix, Refusal
-from pipeline.bulk_ack.logs import Portion
+from pipeline.bulk_ack.logs import Portion, joined
 from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
 from pipeline.compiled_fold.groups import KnownGroups, known_groups
 from pipeline.shared_by_jobs import bitmaps
 
 REASONS = 128
 """Reasons per batch that one task passes on; the tracker keeps no more."""
+FEW = 64
+"""Declined rows wait if they are less than one of so many,"""
+MOST_WAITING = 1 << 12
+"""and until they are so many."""
 
 Flags: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = NDArray[np.int64]
@@ -59,11 +63,31 @@ class Folder:
     _acks: int = 0
     _known: dict[str, Batch | None] = field(default_factory=dict)
     _folds: dict[str, _BatchFold] = field(default_factory=dict)
+    _file: str = ""
+    _waiting: list[Portion] = field(default_factory=list)
 
     def take(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
-        """Fold the real acks of *portion*, a part of *file*; yield rejected rows, and reasons of failures."""
+        """Fold the real acks of *portion*, a part of *file*; yield rejected rows, and reasons of failures.
+
+        Few rows that the kernel declines wait for others of the file: one takes as long to judge as some.
+        """
+        if self._waiting and file != self._file:
+            yield from self._judge_waiting()
+        self._file = file
         for some in self._declined(portion):
+            is_few = len(some.items) * FEW < len(portion.items)
+            if is_few and isinstance(some.items, ItemIds) and not some.lines:
+                self._waiting.append(some)
+                if sum(len(each.items) for each in self._waiting) >= MOST_WAITING:
+                    yield from self._judge_waiting()
+                continue
+            yield from self._judge_waiting()
             yield from self._judged(some, file)
+
+    def _judge_waiting(self) -> Iterator[pa.RecordBatch]:
+        if self._waiting:
+            yield from self._judged(joined(self._waiting), self._file)
+            self._waiting.clear()
 
     def _declined(self, portion: Portion) -> Iterator[Portion]:
         """Fold successes by the kernel, if it is there; yield portions of the other rows, and the lines."""
@@ -106,7 +130,8 @@ class Folder:
         yield from _rejected(portion, located.refusal, file)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
-        """Yield every block that holds an ack, then the number of acks folded in all."""
+        """Yield what take has not, every block that holds an ack, then the number of acks folded in all."""
+        yield from self._judge_waiting()
         for batch_id, fold in self._folds.items():
             for name, kind in (("succeeded", fold.succeeded), ("failed", fold.failed)):
                 numbers, rows = kind.blocks()
@@ -150,8 +175,9 @@ class Folder:
 def fold_files(paths: Iterable[str], registry: Registry, tenant: str) -> Iterator[pa.RecordBatch]:
     """Yield rows of FOLDED of the logs *paths*, as one task."""
     folder = Folder(registry, tenant)
+    kernel = folder.compiled.kernel if folder.compiled else None
     for path in paths:
-        for portion in logs.read(path):
+        for portion in logs.read(path, kernel):
             yield from folder.take(portion, path)
     yield from folder.blocks()
 

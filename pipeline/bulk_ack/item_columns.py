@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pipeline.bulk_ack import item_ids
 from pipeline.bulk_ack.item_ids import BEYOND, INDEX_DIGITS, Located, Salts
 from pipeline.compiled_fold.groups import KnownGroups
+from pipeline.compiled_fold.pages import Page
 
 Longs: TypeAlias = NDArray[np.int64]
 
@@ -48,6 +49,36 @@ class ItemIds:
     def texts(self, rows: Longs) -> list[str | None]:
         """Return what each of *rows* has."""
         return texts_of(self.ids, rows)
+
+    def first_ids(self, rows: Longs) -> list[str | None]:
+        """Return the item id of each of *rows*, which are located."""
+        return self.texts(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """A column of item ids, as a page of Parquet has them."""
+
+    page: Page
+
+    def __len__(self) -> int:
+        return len(self.page)
+
+    def take(self, rows: Longs) -> ItemIds:
+        """Return a copy of these *rows*."""
+        return ItemIds(self.page.texts(rows))
+
+    def declined(self, known: KnownGroups, skip: NDArray[np.bool_] | None) -> Iterator[Longs]:
+        """Do what `ItemIds.declined` does."""
+        return known.fold_page(self.page, skip)
+
+    def locate(self, salts_of: Salts) -> Located:
+        """Return the item of each row."""
+        return self.take(np.arange(len(self))).locate(salts_of)
+
+    def texts(self, rows: Longs) -> list[str | None]:
+        """Return what each of *rows* has."""
+        return texts_of(self.page.texts(rows), np.arange(rows.size))
 
     def first_ids(self, rows: Longs) -> list[str | None]:
         """Return the item id of each of *rows*, which are located."""
@@ -99,7 +130,7 @@ class ItemNumbers:
         return ItemNumbers(self.batch_id, self.group_id, self.first).texts(rows)
 
 
-ItemColumns: TypeAlias = ItemIds | ItemNumbers
+ItemColumns: TypeAlias = ItemIds | ItemPage | ItemNumbers
 
 
 def texts_of(column: pa.Array, rows: Longs) -> list[str | None]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ctypes import CDLL
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,8 @@ import pyarrow.json
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, ItemNumbers
+from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, ItemNumbers, ItemPage
+from pipeline.compiled_fold.pages import Page, column_chunk
 from pipeline.shared_by_jobs import files
 
 ROWS_A_BATCH = 1 << 16
@@ -79,6 +81,14 @@ class Portion:
         return Portion(self.items.take(rows), self.outcome.take(at), self.reason.take(at))
 
 
+def joined(portions: Sequence[Portion]) -> Portion:
+    """Return the rows of all *portions*, which have item ids, without the lines."""
+    ids = [each.items.ids for each in portions if isinstance(each.items, ItemIds)]
+    others = zip(*((each.outcome, each.reason) for each in portions), strict=True)
+    texts = (pa.concat_arrays([each.cast(pa.string()) for each in column]) for column in others)
+    return Portion(ItemIds(pa.concat_arrays(ids)), *texts)
+
+
 def format_of(path: str) -> str:
     """Return parquet, json or csv, by the suffix of *path* before that of a compression.
 
@@ -99,20 +109,28 @@ def refuse_hidden(path: str) -> None:
         raise UnreadableLog(f"{path}: Spark skips names that begin with _ or .: rename the file")
 
 
-def read(path: str) -> Iterator[Portion]:
-    """Yield the rows of the log at *path*, in Spark's notation. Raises UnreadableLog."""
-    readers = {"parquet": _parquet, "json": _json, "csv": _csv}
+def read(path: str, kernel: CDLL | None = None) -> Iterator[Portion]:
+    """Yield the rows of the log at *path*, in Spark's notation. Raises UnreadableLog.
+
+    *kernel*: reads item ids from Parquet page by page, where it can.
+    """
+    readers: dict[str, Callable[[Any, str], Iterator[Rows]]]
+    readers = {"parquet": partial(_parquet, kernel=kernel), "json": _json, "csv": _csv}
     system, inner = files.as_spark_names(path)
     named = partitions(path)
     try:
-        for batch, lines in readers[format_of(path)](system, inner):
-            yield portion(batch, lines, named)
+        for rows in readers[format_of(path)](system, inner):
+            yield portion(rows.columns, rows.lines, named, rows.items)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UnreadableLog(f"{path} cannot be read: {error}") from error
 
 
-Rows = tuple[pa.RecordBatch, Sequence[str]]
-"""Rows, and lines that are not rows."""
+class Rows(NamedTuple):
+    """Columns of rows, lines that are not rows, and the items of the rows unless columns name them."""
+
+    columns: pa.RecordBatch
+    lines: Sequence[str] = ()
+    items: ItemColumns | None = None
 
 
 def partitions(path: str) -> dict[str, str]:
@@ -121,7 +139,7 @@ def partitions(path: str) -> dict[str, str]:
     return {name: value for name, _, value in parts if name in PARTITIONS and value != _NO_VALUE}
 
 
-def _parquet(system: Any, path: str) -> Iterator[Rows]:
+def _parquet(system: Any, path: str, kernel: CDLL | None) -> Iterator[Rows]:
     with system.open_input_file(path) as source:
         file = pq.ParquetFile(source)
         names = used(file.schema_arrow.names)
@@ -129,10 +147,56 @@ def _parquet(system: Any, path: str) -> Iterator[Rows]:
         if groups := [name for name in GROUP_NAMES if name in names]:
             file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=groups)
         parts = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+        if kernel and names[0] in ITEM_NAMES and not set(ITEM_NAMES) <= set(names):
+            for number in range(len(parts)):
+                yield from _row_group(kernel, source, file, number, names)
+            return
         for texts, numbers in groupby(range(len(parts)), lambda number: _only_texts(parts[number], groups)):
             read = [name for name in names if name not in texts]
-            for batch in file.iter_batches(rows, list(numbers), read, use_threads=False):
-                yield reduce(_with_text, texts.items(), batch), ()
+            for batch in _by_arrow(file, rows, list(numbers), read):
+                yield Rows(reduce(_with_text, texts.items(), batch))
+
+
+def _row_group(
+    kernel: CDLL, source: pa.NativeFile, file: pq.ParquetFile, number: int, names: Sequence[str]
+) -> Iterator[Rows]:
+    """Yield the rows of a part of a file by pages; from the first that is not read so, by Arrow."""
+    (item, *others), rows, read = names, file.metadata.row_group(number).num_rows, 0
+    if rows > 0 and (chunk := column_chunk(kernel, source, file, number, item)):
+        batches = iter([pa.record_batch([pa.nulls(rows)], ["reason"])])
+        if others:
+            batches = _by_arrow(file, ROWS_A_BATCH, [number], others)
+        for batch, page in _paged(batches, chunk.pages(rows)):
+            yield Rows(batch, items=ItemPage(page))
+            read += len(page)
+    if read != rows:
+        for batch in _by_arrow(file, ROWS_A_BATCH, [number], names):
+            if read < batch.num_rows:
+                yield Rows(batch.slice(read))
+            read = max(0, read - batch.num_rows)
+
+
+def _by_arrow(
+    file: pq.ParquetFile, rows: int, groups: list[int], names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the columns *names* of *groups*, *rows* at once. Raises ArrowInvalid if rows are missing."""
+    missing = sum(file.metadata.row_group(number).num_rows for number in groups)
+    for batch in file.iter_batches(rows, groups, names, use_threads=False):
+        missing -= batch.num_rows
+        yield batch
+    if missing:
+        raise pa.ArrowInvalid("a column has not as many rows as the file says")
+
+
+def _paged(batches: Iterator[pa.RecordBatch], pages: Iterator[Page]) -> Iterator[tuple[pa.RecordBatch, Page]]:
+    """Yield each of *pages* with as many rows of *batches*."""
+    held: pa.RecordBatch | None = None
+    for page in pages:
+        while held is None or held.num_rows < len(page):
+            more = next(batches)
+            held = more if held is None else pa.concat_batches([held, more])
+        yield held.slice(0, len(page)), page
+        held = held.slice(len(page))
 
 
 def _only_texts(part: pq.RowGroupMetaData, names: Sequence[str]) -> dict[str, str]:
@@ -186,10 +250,10 @@ def _csv(system: Any, path: str) -> Iterator[Rows]:
             ),
         )
         for batch in batches:
-            yield batch, tuple(lines)
+            yield Rows(batch, tuple(lines))
             lines.clear()
     if lines:
-        yield _NO_ROWS, lines
+        yield Rows(_NO_ROWS, lines)
 
 
 def _json(system: Any, path: str) -> Iterator[Rows]:
@@ -228,10 +292,10 @@ def _json_block(block: bytes) -> Iterator[Rows]:
         ).select(_JSON_ROWS.names)
     except pa.ArrowInvalid:
         rows, lines = _line_by_line(block)
-        yield _NO_ROWS, lines
+        yield Rows(_NO_ROWS, lines)
     for batch in rows.to_batches(ROWS_A_BATCH):
         for named in _by_names(batch):
-            yield named, ()
+            yield Rows(named)
 
 
 def _line_by_line(block: bytes) -> tuple[pa.Table, list[str]]:
@@ -314,15 +378,19 @@ def _naming(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def portion(
-    batch: pa.RecordBatch, lines: Sequence[str] = (), partition: Mapping[str, str] = MappingProxyType({})
+    batch: pa.RecordBatch,
+    lines: Sequence[str] = (),
+    partition: Mapping[str, str] = MappingProxyType({}),
+    items: ItemColumns | None = None,
 ) -> Portion:
     """Return the columns of *batch* by name; *partition* has the values of those that are missing or null.
 
-    Items have to be named; of outcome and reason, missing ones are null.
+    Items have to be named, unless these are *items*; of outcome and reason, missing ones are null.
     """
-    naming = _naming(batch.schema.names)
+    if items is None:
+        items = _items(batch, _naming(batch.schema.names), partition)
     outcome, reason = (_decoded(_texts(batch, name, partition)) for name in OUTCOME_NAMES)
-    return Portion(_items(batch, naming, partition), outcome, reason, tuple(lines))
+    return Portion(items, outcome, reason, tuple(lines))
 
 
 def _items(batch: pa.RecordBatch, naming: Sequence[str], partition: Mapping[str, str]) -> ItemColumns:
@@ -365,5 +433,8 @@ def _kind(column: pa.Array) -> pa.DataType:
     return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
 
 
+_TEXTS = (pa.string(), pa.large_string(), pa.null())
+
+
 def _is_text(kind: pa.DataType) -> bool:
-    return any(is_one(kind) for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_null))
+    return kind in _TEXTS

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.compiled_fold.loading import kernel
+from pipeline.compiled_fold.pages import Page
 from pipeline.shared_by_jobs.bitmaps import Fold
 
 GROUP = np.dtype([("head", "S80"), ("start", "<i8"), ("upto", "<i8"), ("bitmap", "<u8")])
@@ -84,16 +85,20 @@ class KnownGroups:
             nulls = ids.is_null().to_numpy(False)
             skip = nulls if skip is None else skip | nulls
         _, offsets, data = ids.buffers()
-        texts = (
-            offsets.address + ids.offset * OFFSET_BYTES,
-            data.address if data is not None else None,
-            _address(skip),
-        )
+        bounds = offsets.address + ids.offset * OFFSET_BYTES
+        yield from self._fold(bounds, 1, data.address if data is not None else None, len(ids), skip)
 
+    def fold_page(self, page: Page, skip: Flags | None) -> Iterator[Rows]:
+        """Do the same with a page of Parquet."""
+        yield from self._fold(page.bounds.ctypes.data, 2, page.data.address, len(page), skip)
+
+    def _fold(
+        self, bounds: int, step: int, data: int | None, rows: int, skip: Flags | None
+    ) -> Iterator[Rows]:
         def call(state: object, row: int, rows: int) -> int:
-            return int(self.kernel.fanin_fold(state, *texts, row, rows))
+            return int(self.kernel.fanin_fold(state, bounds, step, data, _address(skip), row, rows))
 
-        yield from self._declined(call, len(ids))
+        yield from self._declined(call, rows)
 
     def fold_numbers(
         self,

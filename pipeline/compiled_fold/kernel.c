@@ -1,4 +1,5 @@
-/* Folds item ids, "batchId:groupId:index", and indexes and ranges of groups that Python has checked.
+/* Folds item ids, "batchId:groupId:index", and indexes and ranges of groups that Python has checked; finds the
+   ids in pages of Parquet.
 
    A row that is anything else is declined: Python judges it by the tracker's rules. So this file accepts no id
    that they refuse, and says of none why. Plain C99 for little-endian machines, loaded by loading.py. */
@@ -11,7 +12,16 @@ enum {
     PAGE_SHIFT = 10, /* the layout of bitmaps, of pipeline/shared_by_jobs/bitmaps.py */
     PAGE_BITS = 1 << PAGE_SHIFT,
     BLOCK_SHIFT = 15,
-    BLOCK_BYTES = (1 << BLOCK_SHIFT) / 8
+    BLOCK_BYTES = (1 << BLOCK_SHIFT) / 8,
+    FIELDS = 16, /* of a struct of a page header, more than there are */
+    ABSENT = -1,
+    FALSE_FLAG = -2,
+    TRUE_KIND = 1,
+    FALSE_KIND = 2,
+    I32_KIND = 5,
+    I64_KIND = 6,
+    BINARY_KIND = 8,
+    STRUCT_KIND = 12
 };
 
 /* The memory of one batch's bitmap: bitmaps.Memory. */
@@ -148,14 +158,17 @@ void fanin_add_groups(State *state, int64_t first, int64_t upto) {
 }
 
 /* Folds the rows from `row` on, and lists those that it declines; `skip`: rows to decline, or NULL.
+   The text of each row lies between its two bounds in `data`, and `step` bounds after them are the next row's.
    Returns the row after the last one: `rows`, or before it where `full`, or the list of declined rows, says. */
 int64_t fanin_fold(
-    State *state, const int32_t *offsets, const uint8_t *data, const uint8_t *skip, int64_t row, int64_t rows
+    State *state, const int32_t *bounds, int64_t step, const uint8_t *data, const uint8_t *skip, int64_t row,
+    int64_t rows
 ) {
     const Group *group = 0;
     for (; row < rows && state->count_declined < state->most_declined; row++) {
-        const uint8_t *text = data + offsets[row];
-        int64_t size = offsets[row + 1] - offsets[row], index = -1;
+        const int32_t *of_row = bounds + row * step;
+        const uint8_t *text = data + of_row[0];
+        int64_t size = (int64_t)of_row[1] - of_row[0], index = -1;
         if (size > HEAD && !(skip && skip[row])) {
             if (!group || !has_head(text, group->head)) group = group_of(state, text);
             if (group) index = index_of(text, size);
@@ -188,4 +201,119 @@ int64_t fanin_fold_numbers(
             state->items += high - low + 1;
     }
     return row;
+}
+
+/* Bytes that are read from `at` on. */
+typedef struct {
+    const uint8_t *data;
+    int64_t at, size;
+} Bytes;
+
+/* Reads a number in groups of seven bits; returns 0 if there is none, or it is longer than 63 bits. */
+static int read_number(Bytes *bytes, uint64_t *number) {
+    *number = 0;
+    for (int shift = 0; shift < 63 && bytes->at < bytes->size; shift += 7) {
+        uint8_t byte = bytes->data[bytes->at++];
+        *number |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) return 1;
+    }
+    return 0;
+}
+
+/* Reads the value of a field, of a kind of Thrift's compact protocol; returns 0 if a page header has none such.
+   `*value`: an integer of 32 bits if it is not negative, FALSE_FLAG, or ABSENT, which stands for any other. */
+static int read_value(Bytes *bytes, int kind, int64_t *value) {
+    uint64_t number;
+    *value = kind == FALSE_KIND ? FALSE_FLAG : ABSENT;
+    if (kind == TRUE_KIND || kind == FALSE_KIND) return 1;
+    if ((kind != I32_KIND && kind != I64_KIND && kind != BINARY_KIND) || !read_number(bytes, &number)) return 0;
+    if (kind == I32_KIND && !(number & 1) && number >> 1 <= INT32_MAX) *value = (int64_t)(number >> 1);
+    if (kind != BINARY_KIND) return 1;
+    if (number > (uint64_t)(bytes->size - bytes->at)) return 0;
+    bytes->at += (int64_t)number;
+    return 1;
+}
+
+/* Reads the fields of a struct into `fields` by their numbers, and those of the struct that a header with this
+   type of page has into the next FIELDS; returns 0 if they are not in order, or not those of a page header. */
+static int read_struct(Bytes *bytes, int64_t *fields, int depth) {
+    const int of_type[] = {5, 0, 7, 8};
+    for (int64_t field = 0; bytes->at < bytes->size;) {
+        int head = bytes->data[bytes->at++];
+        int64_t value = ABSENT, others[2 * FIELDS];
+        if (!head) return 1;
+        if (!(head >> 4)) return 0;
+        field += head >> 4;
+        if ((head & 15) == STRUCT_KIND) {
+            int is_of_type = !depth && fields[1] >= 0 && fields[1] < 4 && field == of_type[fields[1]];
+            if (depth > 2 || !read_struct(bytes, is_of_type ? fields + FIELDS : others, depth + 1)) return 0;
+        } else if (!read_value(bytes, head & 15, &value)) {
+            return 0;
+        }
+        if (field < FIELDS) fields[field] = value;
+    }
+    return 0;
+}
+
+/* Reads the header of a page of Parquet at `at` into `fields`, those of the page and those of its type; returns
+   where the page begins, 0 if it has no header that is known. */
+int64_t fanin_header(const uint8_t *data, int64_t size, int64_t at, int64_t *fields) {
+    Bytes bytes = {data, at, size};
+    for (int field = 0; field < 2 * FIELDS; field++) fields[field] = ABSENT;
+    return read_struct(&bytes, fields, 0) ? bytes.at : 0;
+}
+
+/* Writes the bounds of the texts of a page of Parquet, each after its length; returns whether these are so many
+   and fill the page. */
+int32_t fanin_bounds(const uint8_t *page, int64_t size, int64_t texts, int32_t *bounds) {
+    int64_t at = 0;
+    for (int64_t text = 0; text < texts; text++) {
+        uint32_t length;
+        if (size - at < 4) return 0;
+        __builtin_memcpy(&length, page + at, 4);
+        at += 4;
+        if (length > size - at) return 0;
+        bounds[2 * text] = (int32_t)at;
+        bounds[2 * text + 1] = (int32_t)(at += length);
+    }
+    return at == size;
+}
+
+/* Reads numbers of `width` bits, at most 24, in Parquet's hybrid of runs and packed numbers; returns whether
+   these are so many, but for packed ones that some writers add, and fill the `size` bytes. */
+int32_t fanin_hybrid(const uint8_t *data, int64_t size, int64_t width, int64_t count, int32_t *numbers) {
+    const int64_t bytes = (width + 7) / 8, mask = ((int64_t)1 << width) - 1;
+    int64_t at = 0, number = 0;
+    while (number < count) {
+        uint64_t header = 0;
+        for (int shift = 0, more = 1; more; shift += 7) {
+            if (at == size || shift > 28) return 0;
+            header |= (uint64_t)(data[at] & 0x7F) << shift;
+            more = data[at++] >> 7;
+        }
+        int64_t length = header >> 1, upto;
+        if (header & 1) {
+            if (length * width > size - at) return 0;
+            upto = number + length * 8 < count ? number + length * 8 : count;
+            for (int64_t bit = at * 8; number < upto; bit += width) {
+                uint64_t eight = 0;
+                for (int64_t byte = bit >> 3; byte <= (bit + width - 1) >> 3; byte++)
+                    eight |= (uint64_t)data[byte] << 8 * (byte - (bit >> 3));
+                numbers[number++] = (int32_t)(eight >> (bit & 7) & mask);
+            }
+            at += length * width;
+        } else {
+            int32_t value = 0;
+            if (length > count - number || bytes > size - at) return 0;
+            for (int64_t byte = 0; byte < bytes; byte++) value |= (int32_t)data[at++] << 8 * byte;
+            for (upto = number + length; number < upto;) numbers[number++] = value;
+        }
+    }
+    return at == size;
+}
+
+/* Copies so many texts, one after another. */
+void fanin_copy(const int32_t *bounds, int64_t texts, const uint8_t *data, uint8_t *copy) {
+    for (int64_t text = 0; text < texts; text++)
+        for (int32_t at = bounds[2 * text]; at < bounds[2 * text + 1]; at++) *copy++ = data[at];
 }

@@ -11,7 +11,17 @@ from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 
 SOURCE = "kernel.c"
-_STATE, _COLUMN, _NUMBER = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+_STATE, _COLUMN, _NUMBER, _FLAG = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+_FUNCTIONS = {
+    "fanin_add_groups": (None, _STATE, _NUMBER, _NUMBER),
+    "fanin_fold": (_NUMBER, _STATE, _COLUMN, _NUMBER, _COLUMN, _COLUMN, _NUMBER, _NUMBER),
+    "fanin_fold_numbers": (_NUMBER, _STATE, *(_COLUMN,) * 5, _NUMBER, _NUMBER),
+    "fanin_header": (_NUMBER, _COLUMN, _NUMBER, _NUMBER, _COLUMN),
+    "fanin_bounds": (_FLAG, _COLUMN, _NUMBER, _NUMBER, _COLUMN),
+    "fanin_hybrid": (_FLAG, _COLUMN, _NUMBER, _NUMBER, _NUMBER, _COLUMN),
+    "fanin_copy": (None, _COLUMN, _NUMBER, _COLUMN, _COLUMN),
+}
+"""What each function of the kernel returns and takes."""
 
 
 def this_machine() -> str:
@@ -43,9 +53,7 @@ def load(folder: Traversable) -> ctypes.CDLL | None:
             loaded = ctypes.CDLL(str(path))
     except OSError:
         return None
-    loaded.fanin_fold.argtypes = (_STATE, _COLUMN, _COLUMN, _COLUMN, _NUMBER, _NUMBER)
-    loaded.fanin_fold_numbers.argtypes = (_STATE, *(_COLUMN,) * 5, _NUMBER, _NUMBER)
-    loaded.fanin_fold.restype = loaded.fanin_fold_numbers.restype = _NUMBER
-    loaded.fanin_add_groups.argtypes = (_STATE, _NUMBER, _NUMBER)
-    loaded.fanin_add_groups.restype = None
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.argtypes, function.restype = arguments, result
     return loaded

@@ -17,7 +17,7 @@ from fanin.client.tracing import sending
 from fanin.cost import estimate as cost
 from fanin.errors import BatchEnded
 from fanin.publishing.caps import UNCAPPED, Caps
-from fanin.publishing.packing import carried_of
+from fanin.publishing.packing import trace_context
 from fanin.tracker import State
 from pipeline.fan_out import parts as numbering
 from pipeline.fan_out.parts import Label, Part
@@ -191,7 +191,7 @@ def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Repor
     if request.queue is None:
         return _save(engine, numbered, items, request, report)
     with sending(request.queue.url) as traced:
-        carried = traced.carried or carried_of(request.options.get("traceparent"))
+        carried = traced.carried or trace_context(request.options.get("traceparent"))
         queue = replace(request.queue, carried=carried)
         counts = engine.send(numbered, items, request, queue, report)
     return FannedOut(closed.batch_id, counts["sent"], counts["copies"], counts["retried"])

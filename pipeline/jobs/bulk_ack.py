@@ -3,7 +3,7 @@
 Rows have item_id, or batch_id, group_id and index, or batch_id, group_id, first and last (a range); and
 optionally outcome and reason.
 
-    python -m pipeline.jobs.bulk_ack LOG... --tenant T --batches-table NAME --pages-table NAME --rejects PATH
+    fanin bulk-ack LOG... --tenant T --batches-table NAME --pages-table NAME --rejects PATH
     ... FOLDER --checkpoint PATH [--every SECONDS]     each file of the folder once, as it arrives
 
 Acks may be in any order, repeated, and of many batches. A second run changes nothing. Rejected rows, which

@@ -1,6 +1,6 @@
 """Fans a dataset out: each row becomes an item of one batch, and one message on an SQS queue.
 
-    python -m pipeline.jobs.fan_out --api-url URL --queue-url URL --manifest PATH [--dataset PATH]
+    fanin fan-out --api-url URL --queue-url URL --manifest PATH [--dataset PATH]
 
 Started again with the same manifest, it resumes: the same batch, the same items under the same ids.
 """

@@ -1,6 +1,6 @@
 """Finds the rows of a fanned-out dataset that are not acked yet, and saves them for redrive.
 
-    python -m pipeline.jobs.reconcile --batch ID --manifest PATH --out PATH \\
+    fanin reconcile --batch ID --manifest PATH --out PATH \\
         --batches-export FOLDER --pages-export FOLDER
 
 The tables are read from point-in-time exports, or live (--batches-table, --pages-table): with --tenant only

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, TypeVar
@@ -17,20 +17,11 @@ from fanin.tracker import BatchKey
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import StoredManifest
 from pipeline.fan_out.parts import SPARKS_SCHEMA
-from pipeline.reconcile.rules import (
-    LABEL,
-    CannotReconcile,
-    Label,
-    Part,
-    ReconcileRequest,
-    batch_of,
-    part_of,
-    refuse_malformed,
-    reported,
-)
+from pipeline.reconcile.rules import Label, Part, ReconcileRequest, batch_of, refuse_malformed
+from pipeline.reconcile.steps import labelled_part, report_batch, report_saved, require_manifest
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.bitmaps import Longs
-from pipeline.shared_by_jobs.output import is_committed, refuse_committed
+from pipeline.shared_by_jobs.output import refuse_committed
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames import export
 from pipeline.table_frames.branches import Branch, branches_of, read_branch
@@ -148,30 +139,20 @@ def reconcile(found: TableRows, request: ReconcileRequest, report: Report) -> di
     refuse_malformed(found.malformed)
     batches = [row for row in found.of("batch") if row["batch_id"] == request.batch_id]
     batch = batch_of(batches, request.batch_id, found.taken_at)
-    report("batch", reported(batch) | {"takenAt": found.taken_at.isoformat()})
+    report_batch(batch, found.taken_at, report)
     source = manifest_at(request.source)
     rows = sum(part.rows for part in source.parts)
-    part = part_of(batch, rows, request.group_id)
+    part, label = labelled_part(batch, rows, request, found.taken_at)
     outstanding, failed = wanted(found.of("page"), part, request.failed)
-    label = Label(
-        batch["tenant"],
-        part.batch_id,
-        part.group_id,
-        part.page_bits,
-        found.taken_at.isoformat(),
-        request.source,
-    )
     _save(request.saved, label, _saved_rows(source, part, outstanding, failed))
     counts = {"outstanding": outstanding.size, "failed": failed.size}
-    seconds = round(time.monotonic() - started, 3)
-    report("saved", {**counts, "rows": rows, "path": request.saved, "seconds": seconds})
+    report_saved(counts, rows, request.saved, started, report)
     return counts
 
 
 def manifest_at(path: str) -> StoredManifest:
     """Return the manifest committed at *path*, with its rows. Raises CannotReconcile."""
-    if not is_committed(path):
-        raise CannotReconcile(f"no manifest is committed at {path}")
+    require_manifest(path)
     return arrow_files.with_rows(arrow_files.load(path))
 
 
@@ -214,13 +195,12 @@ def _array(values: Any, kind: pa.DataType) -> pa.Array:
 
 
 def _save(path: str, label: Label, found: Iterator[pa.RecordBatch]) -> None:
-    about = {LABEL: json.dumps(asdict(label))}
     fields = [
         {
             "name": field.name,
             "type": _TYPES[field.name],
             "nullable": field.nullable,
-            "metadata": about if field.name == "position" else {},
+            "metadata": label.metadata if field.name == "position" else {},
         }
         for field in SAVED
     ]

@@ -86,7 +86,7 @@ def live_batch(tables: Tables, label: Label, report: Report) -> Batch:
 
 def linked(request: RedriveRequest, batch: Batch) -> RedriveRequest:
     """Return *request* whose messages carry the trace context of *batch*."""
-    return replace(request, queue=replace(request.queue, carried=carried_of(batch.traceparent)))
+    return replace(request, queue=replace(request.queue, carried=carried_of(batch)))
 
 
 def reported(sent: Counter[str], report: Report) -> dict[str, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from fanin.tracker import GroupId, Mode, checked_batch_id
@@ -65,6 +66,11 @@ class Label:
     taken_at: str
     source: str
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Return the metadata of the column *position* of saved rows."""
+        return {LABEL: json.dumps(asdict(self))}
+
 
 def refuse_malformed(rows: Sequence[tuple[str, str]]) -> None:
     """Raise CannotReconcile if any row is malformed: its items would count as outstanding.
@@ -108,9 +114,3 @@ def _group(text: str) -> GroupId | None:
         return GroupId.decode(text)
     except ValueError:
         return None
-
-
-def reported(batch: Facts) -> Facts:
-    """Return the facts of the batch that are reported; never its salt."""
-    names = {"batchId": "batch_id", "state": "state", "items": "total", "failed": "failed"}
-    return {name: batch[column] for name, column in names.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
@@ -22,10 +21,9 @@ from pipeline.reconcile.rules import (
     Part,
     ReconcileRequest,
     batch_of,
-    part_of,
     refuse_malformed,
-    reported,
 )
+from pipeline.reconcile.steps import labelled_part, report_batch, report_saved, require_manifest
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.output import is_committed, refuse_committed, refuse_foreign
@@ -84,27 +82,25 @@ def reconcile(
 def _reconcile(
     spark: SparkSession, snapshot: TableSnapshot, request: ReconcileRequest, report: Report
 ) -> dict[str, int]:
-    started, taken_at = time.monotonic(), snapshot.taken_at.isoformat()
+    started = time.monotonic()
     batch = _batch(snapshot, request.batch_id)
-    report("batch", reported(batch) | {"takenAt": taken_at})
-    source = _source(spark, request.source)
+    report_batch(batch, snapshot.taken_at, report)
+    require_manifest(request.source)
+    source = manifest.load(spark, request.source)
     parts = manifest.count(source)
     rows = sum(each.rows for each in parts)
-    part = part_of(batch, rows, request.group_id)
-    label = Label(batch["tenant"], part.batch_id, part.group_id, part.page_bits, taken_at, request.source)
+    part, label = labelled_part(batch, rows, request, snapshot.taken_at)
     wanted_leaves = _wanted(spark, snapshot.pages, part, request.failed)
     with watching(spark, report), cached(wanted_leaves) as (leaves,):
         save(_outstanding(source, parts, leaves, part), label, request.saved)
     counts = count(load(spark, request.saved)[1])
-    seconds = round(time.monotonic() - started, 3)
-    report("saved", {**counts, "rows": rows, "path": request.saved, "seconds": seconds})
+    report_saved(counts, rows, request.saved, started, report)
     return counts
 
 
 def save(rows: DataFrame, label: Label, path: str) -> None:
     """Commit *rows* (OUTSTANDING with *record*) to *path*, replacing an uncommitted write."""
-    about = {LABEL: json.dumps(asdict(label))}
-    rows.withMetadata("position", about).write.mode("overwrite").parquet(path)
+    rows.withMetadata("position", label.metadata).write.mode("overwrite").parquet(path)
 
 
 def load(spark: SparkSession, path: str) -> tuple[Label, DataFrame]:
@@ -131,12 +127,6 @@ def _batch(snapshot: TableSnapshot, batch_id: str) -> Facts:
     refuse_malformed([(row.location, row.problem) for row in malformed])
     found = snapshot.batches.where(F.col("batch_id") == batch_id).toArrow().to_pylist()
     return batch_of(found, batch_id, snapshot.taken_at)
-
-
-def _source(spark: SparkSession, path: str) -> manifest.Manifest:
-    if not is_committed(path):
-        raise CannotReconcile(f"no manifest is committed at {path}")
-    return manifest.load(spark, path)
 
 
 def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> DataFrame:

@@ -38,6 +38,8 @@ LAZY = {"builtins", "itertools"}
 """Modules whose iterators do work when they are iterated."""
 CONTAINERS = (list, tuple, set, frozenset, deque, KeysView, ValuesView, ItemsView)
 CONTAINERS_DEEP, VALUES_A_LEVEL = 8, 10_000
+ATOMS = frozenset({type(None), bool, int, float, str, bytes})
+"""Types of results that hold no other value."""
 
 _NOTED: ContextVar[list[BaseException] | None] = ContextVar("fanin_noted_failures", default=None)
 
@@ -66,6 +68,8 @@ def finished(result: T, name: str) -> T:
     exception, also in lists, tuples, sets and dicts: eight levels of them, and the first ten thousand values
     of each level, are looked at.
     """
+    if type(result) in ATOMS:
+        return result
     pending = list(_pending(result))
     for each in pending:
         if inspect.iscoroutine(each):

@@ -13,7 +13,7 @@ from constructs import Construct
 from fanin.names import JOB_DEAD
 from fanin_cdk.constructs.api import Api, Served
 from fanin_cdk.constructs.archive import Archive
-from fanin_cdk.constructs.buckets import results_bucket
+from fanin_cdk.constructs.buckets import log_to, results_bucket
 from fanin_cdk.constructs.dead_letter_queues import UNMATCHED, DeadLetterQueues
 from fanin_cdk.constructs.functions import Functions, tenant_of_messages
 from fanin_cdk.constructs.grouper import FaninGrouper
@@ -98,6 +98,8 @@ class Composition(Construct):
     def _acks(self) -> SourceQueue:
         acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
         consumer = self.functions.add(CONSUME_ACKS, tenant_of_messages(self.config))
+        if self.config.acks_log:
+            log_to(consumer, self.config.acks_log)
         acks.let_isolate(consumer)
         acks.feed(consumer, self.config)
         return acks

@@ -18,8 +18,9 @@ from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import BatchKey, Group, Outcome, PageKey, Progress, Receipt, State
 from fanin.tracker.rules.options import Threshold
-from fanin.tracker.rules.page import PageMasks
+from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
+from fanin.tracker.store import Replacement
 from tests.contract import engines, golden
 from tests.contract.grouper.calls import LANE, LATER, NOW, empty, task
 from tests.contract.queue import calls as queueing
@@ -38,6 +39,7 @@ def aws():
 
 KEY = BatchKey("tenant", "00000000-0000-4000-8000-000000000001")
 LEAF = PageKey(KEY, 0, 0)
+FAILING = Replacement(LEAF, Page(), PageMasks(failure=1), fills=False)
 RECEIPT = Receipt("new", 9, 1)
 HALF = Reached(Threshold.HALF, NOW, Progress(1, 0, 1, 1, exact=True), 2)
 
@@ -71,6 +73,7 @@ TRACKER_WRITES_NOTHING = {
     "reserve": lambda s, b: s.reserve(b, RECEIPT, Group("g", 1)),
     "postpone": lambda s, b: s.postpone(b, NOW),
     "add_bits of failures": lambda s, _: s.add_bits(LEAF, PageMasks.of(1, Outcome.FAILURE), LATER),
+    "replace_pages": lambda s, _: s.replace_pages([FAILING], LATER),
     "heal_bits": lambda s, _: s.heal_bits(LEAF, 1),
     "report": lambda s, b: s.report(b, HALF),
 }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from fanin.aws import clients
 from fanin.client.transports.direct import DirectTransport
 from fanin.errors import StoreUnavailable
 from fanin.item_results.memory import MemoryObjects
@@ -93,6 +97,34 @@ def test_a_result_goes_back_if_the_batch_keeps_none_and_the_items_of_others_are_
 
     assert failed(consume_acks.handler(delivery(ack, others[0]), None)) == ["message-0"]
     assert (_acked(tracker, batch_id), _acked(tracker, other)) == (0, 1)
+
+
+def test_a_stack_with_a_log_writes_acks_there_and_returns_those_with_a_result(
+    tracker: CountingTracker, environment: pytest.MonkeyPatch
+) -> None:
+    batch_id, items = _items(tracker, 4)
+    environment.setenv("FANIN_ACKS_LOG", "s3://logs/of/acks")
+    consuming.settings.cache_clear()
+    failure = json.dumps({"itemId": items[2], "outcome": "failure", "reason": "no picture"})
+    result = json.dumps({"itemId": items[3], "result": 1})
+
+    stored: list[dict[str, Any]] = []
+    environment.setattr(
+        clients, "s3", lambda: SimpleNamespace(put_object=lambda **put: stored.append(put) or {})
+    )
+
+    assert failed(consume_acks.handler(delivery(items[1], items[0], failure), None)) == []
+    assert failed(consume_acks.handler(delivery(result), None)) == ["message-0"]
+
+    (found,) = stored
+    group = items[0].split(":")[1]
+    assert found["Bucket"] == "logs"
+    assert found["Key"].startswith(f"of/acks/batch_id={batch_id}/")
+    assert [json.loads(line) for line in gzip.decompress(found["Body"]).splitlines()] == [
+        {"group_id": group, "first": 0, "last": 1},
+        {"group_id": group, "first": 2, "last": 2, "outcome": "failure", "reason": "no picture"},
+    ]
+    assert tracker.asked == []
 
 
 def test_what_became_of_the_acks_is_measured(

@@ -61,6 +61,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "jwt_caller_claim": ("sub", "c" * 255),
     "domain": ({}, {"domain_name": "fanin.example.com", "certificate_arn": CERTIFICATE}),
     "acks_tenant": ("", "t" * 255),
+    "acks_log": ("", "s3://logs/of/acks"),
     "alarms": (
         {},
         {"monitoring": "full", "alarm_email": "ops@example.com"},
@@ -190,6 +191,7 @@ CONFIGURED: dict[str, Any] = {
     "archive": True,
     "archive_days": 7,
     "acks_tenant": "umbrella",
+    "acks_log": "s3://logs/of/acks",
     "dead_letter_queue_arns": f"{ARN}orders-dead=acme,{ARN}mails-dead.fifo",
     "keep_dead_letter_messages": True,
     "domain_name": "fanin.example.com",

@@ -37,6 +37,7 @@ WRONG: dict[str, list[Any]] = {
     "jwt_audience": [7],
     "jwt_tenant_claim": [""],
     "jwt_caller_claim": ["two parts"],
+    "acks_log": ["logs/acks", "s3://logs", "s3://logs/*"],
     "acks_tenant": ["a#b", "x" * 256],
     "alarm_email": ["no address"],
     "oldest_batch_alarm_hours": [0],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -190,6 +191,19 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
     lists = ("grouper_policies", "grouper_downstream", "callbacks", "publications")
     resumed = ("resumed_state_machines", "resumed_durable_functions")
     assert default.settings_file == SettingsFile(**{name: [] for name in (*lists, *resumed)})
+
+
+def test_the_acks_queue_may_write_its_log_and_nothing_else_of_that_bucket(configured, default):
+    puts = [
+        statement["Resource"]["Fn::Join"][1][-1]
+        for policy in configured.of_type("AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Action"] == "s3:PutObject" and ":logs" in json.dumps(statement["Resource"])
+    ]
+
+    assert puts == [":s3:::logs/of/acks/*"]
+    assert environment_of(configured, "ConsumeAcks")["FANIN_ACKS_LOG"] == "s3://logs/of/acks"
+    assert "FANIN_ACKS_LOG" not in environment_of(default, "ConsumeAcks")
 
 
 def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(

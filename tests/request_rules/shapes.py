@@ -75,6 +75,20 @@ def shape(operation: str, request: Mapping[str, Any]) -> str:
     return f"{operation} {' | '.join(index + found)}" if found else ""
 
 
+def shapes(operation: str, request: Mapping[str, Any]) -> list[str]:
+    """Return the shapes of a request: one for each page that a transaction writes with the row of its batch.
+
+    Each page has one of a few shapes, and pages of all of them may be in one transaction.
+    """
+    actions = request.get("TransactItems", [])
+    tables = [next(iter(each.values()))["TableName"] for each in actions]
+    pages = [each for each, table in zip(actions, tables, strict=True) if table != tables[-1]]
+    others = [each for each, table in zip(actions, tables, strict=True) if table == tables[-1]]
+    updates = all("Update" in each for each in actions)
+    parts: list[Mapping[str, Any]] = [{"TransactItems": [page, *others]} for page in pages if updates]
+    return [found for part in parts or [request] if (found := shape(operation, part))]
+
+
 def _of_statement(statement: str) -> str:
     """Return the verb of a statement of PartiQL, and the attributes that it names."""
     names = (NUMBERED.sub(r"\1", name) for name in re.findall(r"'(\w+)':", statement))
@@ -89,7 +103,7 @@ def _named(text: str, names: Mapping[str, str]) -> str:
 
 def note(operation: str, request: Mapping[str, Any]) -> None:
     """Note the shape of a request that production code sends."""
-    if _is_production() and (found := shape(operation, request)):
+    for found in shapes(operation, request) if _is_production() else ():
         SEEN.setdefault(found, set()).add(_test())
         if CHECKED and found not in listed():
             UNLISTED.append(found)

@@ -18,6 +18,7 @@ from fanin.tracker.batch_changes.climb import GUARDED_DIGITS
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, PageMasks, mask_of
+from fanin.tracker.store import PAGES_A_COUNT
 from tests.contract.grouper.calls import empty
 from tests.contract.queue.calls import new
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
@@ -30,8 +31,8 @@ WHOLE = mask_of(0, PAGE_BITS_MAX - 1)
 PART_BYTES = 10 * 1024**3
 
 
-def failing(page):
-    return requests.with_failures("Batches", KEY.batch, page, PAGE_BITS_MAX)
+def failing(*pages):
+    return requests.with_failures("Batches", KEY.batch, pages, PAGE_BITS_MAX)
 
 
 REQUESTS = {
@@ -43,6 +44,12 @@ REQUESTS = {
     ),
     "all bits of a page, failed, over no page": failing(
         requests.replace_bits("Pages", KEY, Page(), PageMasks(failure=WHOLE), AT)
+    ),
+    "all pages that one count takes": failing(
+        *(
+            requests.replace_bits("Pages", PageKey(KEY.batch, 0, at), Page(), PageMasks(failure=WHOLE), AT)
+            for at in range(PAGES_A_COUNT)
+        )
     ),
     "a claim of 99 tasks": grouping.claim(
         "T", "B", empty().joined(tuple(map(str, range(99)))), tuple(map(str, range(99)))

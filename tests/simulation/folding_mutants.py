@@ -19,7 +19,7 @@ from tests.simulating.mutants import Mutant
 from tests.simulation.reading_mutants import Everything
 
 _folded_write, _mark, _mark_parent = Recorder._folded_write, Climber.mark, Climber._mark_parent
-_create = Climber.create
+_create, _replace = Climber.create, Climber.replace
 
 
 def _replace_bits_of_any_batch(self, key, seen, masks, expires_at, fills=False, inner=False):
@@ -29,6 +29,29 @@ def _replace_bits_of_any_batch(self, key, seen, masks, expires_at, fills=False, 
         return Written(page, applied=False)
     self.batches[key.batch] = replace(batch, failed=batch.failed + masks.failed.bit_count())
     return self._put(key, page.replaced(masks, fills))
+
+
+def _replace_pages(wants_count, wants_live):
+    """The replacement of several pages without one of its conditions."""
+
+    def replace_pages(self, leaves, expires_at):
+        pages = [self.stored_pages.get(leaf.key, Page()) for leaf in leaves]
+        batch = self.batches[leaves[0].key.batch]
+        moved = any(page.n != leaf.seen.n or page.compacted for page, leaf in zip(pages, leaves, strict=True))
+        if (wants_count and moved) or (wants_live and not batch.is_alive):
+            return False
+        failures = sum(leaf.masks.failed.bit_count() for leaf in leaves)
+        self.batches[batch.key] = replace(batch, failed=batch.failed + failures)
+        for page, leaf in zip(pages, leaves, strict=True):
+            self._put(leaf.key, page.replaced(leaf.masks, leaf.fills))
+        return True
+
+    return replace_pages
+
+
+def _counted_are_not_full(self, batch, leaves):
+    found = _replace(self, batch, leaves)
+    return {number: replace(done, page=replace(done.page, n=0)) for number, done in found.items()}
 
 
 def _mark_without_healing(self, batch, number, masks, seen=None):
@@ -80,6 +103,15 @@ FOLDING_MUTANTS = (
         (MemoryStore, "replace_bits", _replace_bits_of_any_batch),
         since=1400,
     ),
+    Mutant(
+        "folded failures of several pages are counted in a live batch",
+        (MemoryStore, "replace_pages", _replace_pages(True, False)),
+    ),
+    Mutant(
+        "a replacement of several pages wants the counts it saw",
+        (MemoryStore, "replace_pages", _replace_pages(False, True)),
+    ),
+    Mutant("a page that is counted with others climbs", (Climber, "replace", _counted_are_not_full)),
     Mutant("folded success heals a failure", (Climber, "mark", _mark_without_healing)),
     Mutant("enough folded failures end a batch", (Recorder, "_folded_write", _folded_failures_end_nothing)),
     Mutant("a folded duplicate climbs", (Climber, "mark", _climb_if_written)),

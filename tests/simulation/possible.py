@@ -11,7 +11,16 @@ READS = (
 WRITES = ("create", "notice", "confirm", "mark_put", "sample", "free_sample", "remember")
 TRANSACTIONS = (
     *("create_under", "reserve", "end_child", "transition", "extend", "postpone", "prepare", "add_bits"),
-    *("create_pages", "replace_bits", "heal_bits", "add_count", "mark_tail", "compact", "cancel_children"),
+    *(
+        "create_pages",
+        "replace_bits",
+        "replace_pages",
+        "heal_bits",
+        "add_count",
+        "mark_tail",
+        "compact",
+        "cancel_children",
+    ),
 )
 POSSIBLE = {
     **dict.fromkeys(READS, ON_READS),

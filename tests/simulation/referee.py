@@ -32,6 +32,7 @@ KINDS = {
     "create_pages": BITS,
     "add_bits": BITS,
     "replace_bits": BITS,
+    "replace_pages": BITS,
     "heal_bits": BITS,
     "add_count": COUNTS,
     "create": TURN,
@@ -128,9 +129,11 @@ class Referee:
             self._observe_count(asked, *args)
         if kind is not BITS:
             return
-        key, masks = _write(name, args)
-        if key.level:
-            return
+        for key, masks in _writes(name, args):
+            if not key.level:
+                self._observe_bits(asked, name, key, masks)
+
+    def _observe_bits(self, asked: Asked, name: str, key: PageKey, masks: PageMasks) -> None:
         for outcome, mask in ((Outcome.SUCCESS, masks.success), (Outcome.FAILURE, masks.failed)):
             placed = self._placed(key, mask)
             allowed = asked.masks.get((key.batch, outcome), 0)
@@ -228,19 +231,25 @@ class Referee:
         return mask << key.number * self.memory.batches[key.batch].page_bits
 
     def _bits(self, name: str, *args: Any) -> Any:
-        key, masks = _write(name, args)
-        page, batch = self.memory.stored_pages.get(key), self.memory.batches[key.batch]
+        writes = _writes(name, args)
+        of = writes[0][0].batch
+        pages = {key: self.memory.stored_pages.get(key) for key, _ in writes}
+        batch = self.memory.batches[of]
         answer = getattr(self.memory, name)(*args)
         if not (answer.applied if isinstance(answer, Written) else answer):
-            same = self.memory.stored_pages.get(key) is page and self.memory.batches[key.batch] is batch
-            require(same, "I4", f"a refused write changed {key}")
+            same = all(self.memory.stored_pages.get(key) is page for key, page in pages.items())
+            same = same and self.memory.batches[of] is batch
+            require(same, "I4", f"a refused write changed {[*pages]}")
             return answer
-        self._check_page(key)
-        if key.level:
-            self._check_children(key, masks.mask)
-        else:
-            self._note_bits(name, key, self._placed(key, masks.mask), self._placed(key, masks.failed))
-            self._check_failures(key, batch)
+        for key, masks in writes:
+            self._check_page(key)
+            if key.level:
+                self._check_children(key, masks.mask)
+            else:
+                self._note_bits(name, key, self._placed(key, masks.mask), self._placed(key, masks.failed))
+        for key in pages:
+            if not key.level:
+                self._check_failures(key, batch)
         return answer
 
     def _note_bits(self, name: str, key: PageKey, placed: int, failed: int) -> None:
@@ -493,11 +502,13 @@ class Referee:
         require(not completed, "failed", f"{key} failed, and was completed by {after.completed_by}")
 
 
-def _write(name: str, args: tuple[Any, ...]) -> tuple[PageKey, PageMasks]:
-    """The page of a write, and the bits that it sets, or heals."""
+def _writes(name: str, args: tuple[Any, ...]) -> list[tuple[PageKey, PageMasks]]:
+    """The pages of a write, each with the bits that it sets, or heals."""
     if name == "create_pages":
         ((key, page),) = args[0].items()  # see TwoRequests
-        return key, PageMasks((1 << page.n) - 1 if page.compacted else page.bits)
+        return [(key, PageMasks((1 << page.n) - 1 if page.compacted else page.bits))]
+    if name == "replace_pages":
+        return [(leaf.key, leaf.masks) for leaf in args[0]]
     if name == "heal_bits":
-        return args[0], PageMasks(args[1])
-    return args[0], args[2 if name == "replace_bits" else 1]
+        return [(args[0], PageMasks(args[1]))]
+    return [(args[0], args[2 if name == "replace_bits" else 1])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import threading
@@ -12,6 +13,8 @@ import pytest
 
 from fanin.client.sqs_worker import running
 from fanin.client.sqs_worker.handlers import consumer_of
+from fanin.client.sqs_worker.in_flight import InFlight
+from fanin.client.sqs_worker.messages import Message
 from fanin.client.sqs_worker.running import Running, StopRequest
 from fanin.errors import AccessDenied
 from fanin.testing import FakeFanin
@@ -225,3 +228,35 @@ def test_an_error_that_another_attempt_would_meet_stops_the_worker_and_is_raised
         work(fanin, source, fail if isinstance(error, SystemExit) else lambda record: None, lambda: False)
 
     assert source.deleted == []
+
+
+def taken(number, take):
+    """Return what *number* threads take, each once, as they do."""
+    took = []
+    for _ in range(number):
+        threading.Thread(target=lambda: took.append(take()), daemon=True).start()
+    return took
+
+
+def test_messages_wake_as_many_threads_that_start_them_and_room_as_many_that_receive():
+    in_flight = InFlight(20)
+    records = MemorySource(*"abcdefghijklmnopqrstuvwxyz0123").receive(30, 0, None)
+
+    def start():
+        in_flight.await_start(600)
+        return in_flight.start(0)
+
+    def receive():
+        with in_flight.has_room:
+            in_flight.has_room.wait_for(lambda: in_flight.room, 600)
+        return in_flight.begin_receive()
+
+    started = taken(20, start)
+    assert in_flight.begin_receive()
+    in_flight.end_receive([Message(record, 0, math.inf) for record in records])
+    assert eventually(lambda: len(started) == 20)
+    assert [len(each) for each in started] == [1] * 20
+
+    received = taken(2, receive)
+    in_flight.end_work([message for each in started for message in each])
+    assert eventually(lambda: received == [10, 10])

@@ -154,7 +154,8 @@ class Dying(MemoryStore):
         return written
 
 
-for name in ("prepare", "create_pages", "add_bits", "replace_bits", "heal_bits", "compact", "transition"):
+WRITTEN = ("prepare", "create_pages", "add_bits", "replace_bits", "replace_pages", "heal_bits", "compact")
+for name in (*WRITTEN, "transition"):
     setattr(Dying, name, partialmethod(Dying.write, name))
 
 

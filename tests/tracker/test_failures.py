@@ -110,6 +110,23 @@ def test_folded_acks_leave_what_single_acks_leave(good, bad, earlier_good, earli
     assert played(bulk=True) == played(bulk=False)
 
 
+def test_pages_with_failures_are_written_fifty_to_a_count_unless_they_are_moved_meanwhile(tracker):
+    batch_id, group = opened(tracker, 4 * 101)
+    count, counted = tracker.store.replace_pages, []
+
+    def others_first(leaves, expires_at):
+        fail(tracker, batch_id, group, 0)
+        counted.append(count(leaves, expires_at))
+        return counted[-1]
+
+    tracker.store.replace_pages = others_first
+    results = put(tracker, batch_id, range(1, 4 * 100, 4), range(0, 4 * 100, 2))
+
+    assert counted == [False, True]
+    assert tracker.get("t", batch_id).failed == 200
+    assert (sum(page[2] for page in results), sum(page[3] for page in results)) == (299, 199)
+
+
 def test_each_item_has_its_verdict(tracker):
     batch_id, _ = opened(tracker, 8)
     put(tracker, batch_id, [0], [1, 2])
@@ -175,7 +192,7 @@ def test_reasons_are_kept_of_items_that_are_stored_as_failed(tracker):
 def test_a_page_of_failures_is_written_by_an_expression_that_fits(seen):
     mask, key = mask_of(1, 1023), PageKey(BatchKey("t", "b"), 0, 0)
     page = requests.replace_bits("pages", key, seen, PageMasks(failure=mask), START)
-    request = requests.with_failures("batches", key.batch, page, mask.bit_count())
+    request = requests.with_failures("batches", key.batch, [page], mask.bit_count())
     update = request["TransactItems"][0]["Update"]
 
     assert len(update["UpdateExpression"]) <= 4096

@@ -82,6 +82,7 @@ def test_every_other_call_of_the_port_is_a_write():
             "create_pages",
             "add_bits",
             "replace_bits",
+            "replace_pages",
             "heal_bits",
         ),
         *("add_count", "mark_tail", "compact", "sample", "free_sample", "block_samples", "delete"),

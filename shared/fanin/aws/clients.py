@@ -55,7 +55,8 @@ ANNOUNCEMENTS = RETRIES.merge(
 )
 # botocore signs links of some regions by version 2, which S3 refuses for new buckets, and for a key of KMS.
 SIGNED_LINKS = RETRIES.merge(Config(signature_version="s3v4"))
-LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS))
+# Its requests have no values of users that are not checked before.
+LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS, parameter_validation=False))
 C = TypeVar("C")
 
 
@@ -99,9 +100,19 @@ class Service(Generic[C]):
 def _client(service: str, config: Config, region: str | None = None) -> Any:
     default = getattr(sys.modules.get("boto3"), "DEFAULT_SESSION", None)
     if default is None:
-        return _own_session().create_client(service, region, config=config)
+        own = _own_session()
+        return own.create_client(service, region, config=config.merge(Config(user_agent=_agent(own))))
     session = _session_of_child(default) if is_forked() else default
     return session.client(service, region, config=config)  # type: ignore[call-overload]
+
+
+def _agent(session: Session) -> str:
+    """Return the user agent of each request, which botocore would make anew, twice for each of them.
+
+    That takes a fifth of the processor time of a small request.
+    """
+    app = session.get_config_variable("user_agent_appid")
+    return f"{session.user_agent()} app/{app}" if app else session.user_agent()
 
 
 def _session_of_child(default: boto3.Session) -> boto3.Session:

@@ -84,6 +84,7 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "reports.cost": ("cost",),
     "reports.report": ("report",),
     "queues_and_tasks.work": ("work",),
+    "pipeline_jobs": ("bulk-ack", "fan-out", "reconcile"),
     "mcp": ("mcp",),
     "template": ("template",),
     "queues_and_tasks.queue": ("queue",),

@@ -54,7 +54,7 @@ class Announcer:
     def __call__(self, batch: Batch) -> None:
         """Announce *batch*, which has just completed; a failure is logged and counted, and raises nothing."""
         started = self.clock()
-        rests = started < self._rests_until or batch.results or batch.reached is not None
+        rests = started < self._rests_until or not batch.event_is_in_its_row
         self.report(not rests and self._has_put(batch, started))
 
     def _has_put(self, batch: Batch, started: float) -> bool:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from fanin.errors import Conflict, InvalidRequest, NotFound
+from fanin.errors import Conflict, NotFound
 from fanin.item_results import files
 from fanin.item_results.files import Index
 from fanin.item_results.gathering import Gatherer, frozen
@@ -78,10 +78,7 @@ class Results:
 
 def check_readable(batch: Batch) -> None:
     """Raise Conflict if *batch* is live, InvalidRequest if it keeps no results."""
-    if not batch.results:
-        raise InvalidRequest(
-            f"batch {batch.batch_id} keeps no results: open it with the option results", field="batchId"
-        )
+    batch.need_results("batchId")
     if batch.is_alive:
         raise Conflict(
             f"batch {batch.batch_id} is {batch.state}: its results are read once it has ended, because a run"

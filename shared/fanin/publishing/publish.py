@@ -115,7 +115,7 @@ def publish(
     key = request.key(found.digest)
     batch = _opened(fanin, request, f"publish-{key}", request.labels(found.digest))
     status = batch.status()
-    sender.carried = carried_of(status.traceparent)
+    sender.carried = carried_of(status)
     _check(batch.id, status.state, request)
     _warn_of_others(fanin, batch.id, request.user_key, warn)
     is_open = status.state is State.OPEN

@@ -147,7 +147,7 @@ class Publications:
         self.check(order)
         stored, position = self._object(batch, order, position)
         sender = self.sender_of(order)
-        sender.carried = carried_of(batch.traceparent)
+        sender.carried = carried_of(batch)
         for part in parts_of(stored, position, order.part_rows):
             if not self._publish(batch, order, sender, part, position):
                 return StepResult.STOPPED

@@ -55,6 +55,7 @@ class Settings:
     ``FANIN_COMPLETIONS_BUS``: the name of the bus on which the process that completes a batch puts its event
     at once; empty: the stream alone sends it.
     ``FANIN_RESULTS_BUCKET``: the bucket of the results of batches; empty: batches keep none.
+    ``FANIN_ACKS_LOG``: the prefix of S3 to which the acks queue writes in place of the tables; or empty.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
     """
 
@@ -67,6 +68,7 @@ class Settings:
     kept_messages_queue: str = ""
     completions_bus: str = ""
     results_bucket: str = ""
+    acks_log: str = ""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -82,6 +84,7 @@ class Settings:
             kept_messages_queue=env.get("FANIN_KEPT_MESSAGES_QUEUE", ""),
             completions_bus=env.get("FANIN_COMPLETIONS_BUS", ""),
             results_bucket=env.get("FANIN_RESULTS_BUCKET", ""),
+            acks_log=env.get("FANIN_ACKS_LOG", ""),
         )
 
 

@@ -29,7 +29,7 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
+from fanin.tracker.store import ROWS_A_LISTING, Listing, Replacement, Written
 
 Row = tuple[str, Any]
 """A row for TTL: the field of the store that holds it, and its key there."""
@@ -265,6 +265,18 @@ class MemoryStore:
                 return _refused(page)
             written = self._put(key, page.replaced(masks, fills), expires_at)
             return Written(seen.replaced(masks, fills), applied=True) if inner else written
+
+    def replace_pages(self, leaves: Sequence[Replacement], expires_at: datetime) -> bool:
+        with self.lock:
+            pages = [self._page(leaf.key) for leaf in leaves]
+            seen = zip(pages, leaves, strict=True)
+            unchanged = all(page.n == leaf.seen.n and not page.compacted for page, leaf in seen)
+            failures = sum(leaf.masks.failed.bit_count() for leaf in leaves)
+            if not unchanged or not self._count_failures(leaves[0].key, failures):
+                return False
+            for page, leaf in zip(pages, leaves, strict=True):
+                self._put(leaf.key, page.replaced(leaf.masks, leaf.fills), expires_at)
+            return True
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         with self.lock:

@@ -37,6 +37,8 @@ from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
 
 PAGES_A_WRITE = 25
+PAGES_A_COUNT = 50
+"""Pages that one transaction writes with the count of their failures; DynamoDB takes 100 rows."""
 ROWS_A_READ = 500
 READS_A_LISTING = 4
 ROWS_A_LISTING = ROWS_A_READ * READS_A_LISTING
@@ -48,6 +50,21 @@ class Written:
 
     page: Page
     applied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A leaf as it was *seen*, and the bits to set in it. *fills*: it is full then, so it is compacted."""
+
+    key: PageKey
+    seen: Page
+    masks: PageMasks
+    fills: bool
+
+    @property
+    def page(self) -> Page:
+        """The page afterwards, but for failures that are healed by now."""
+        return self.seen.replaced(self.masks, self.fills)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +219,13 @@ class TrackerStore(Protocol):
         Failures are counted as :meth:`add_bits` counts them. *fills*: the page is full after it, and so it
         is compacted at once. *inner*: close will not mark the page; what follows from *seen* is returned, in
         which failures may be healed by now.
+        """
+
+    def replace_pages(self, leaves: Sequence[Replacement], expires_at: datetime) -> bool:
+        """Do what :meth:`replace_bits` does to at most ``PAGES_A_COUNT`` *leaves* of a batch, all or nothing.
+
+        Their failures, of which there are some, are counted in the live batch in the same transaction.
+        Return whether they were written.
         """
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:

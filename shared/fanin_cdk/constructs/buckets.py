@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from fanin_cdk.grants.results import FOLDER
-from fanin_cdk.nag import accept
+from fanin_cdk.nag import accept, accept_wildcards
 from fanin_cdk.settings.config import Config
 
 LONGEST = Duration.days(431)
@@ -33,6 +35,18 @@ def private_bucket(scope: Construct, id_: str, rules: Sequence[s3.LifecycleRule]
         removal_policy=RemovalPolicy.RETAIN,
         lifecycle_rules=list(rules),
     )
+
+
+def log_to(consumer: lambda_.Function, log: str) -> None:
+    """Let *consumer* write acks to the prefix *log* of S3."""
+    bucket, _, prefix = log.removeprefix("s3://").partition("/")
+    named = Stack.of(consumer).format_arn(
+        service="s3", region="", account="", resource=bucket, resource_name=f"{prefix.rstrip('/')}/*"
+    )
+    consumer.add_environment("FANIN_ACKS_LOG", log)
+    consumer.add_to_role_policy(iam.PolicyStatement(actions=["s3:PutObject"], resources=[named]))
+    if consumer.role:
+        accept_wildcards(consumer.role, "Of an object's name only the folder is known before", named)
 
 
 def results_bucket(scope: Construct, config: Config) -> s3.IBucket:

@@ -73,6 +73,7 @@ class Config:
     certificate in ACM, in the stack's region. The local run has none.
     ``acks_tenant``: the tenant of the items in the acks queue's messages, and of the tasks in those of the
     registrations queue. Default: the account id.
+    ``acks_log``: ``s3://BUCKET/PREFIX``, to which the acks queue writes logs in place of the tables.
     ``monitoring``: ``lean``, the alarms that an operator must act on now; ``full``, all alarms, a
     dashboard and traces; ``off``, none of these, and no metrics of the functions.
     ``oldest_batch_alarm_hours``: the age of a live batch that raises an alarm.
@@ -135,6 +136,7 @@ class Config:
     domain_name: str = ""
     certificate_arn: str = ""
     acks_tenant: str = ""
+    acks_log: str = ""
     monitoring: Preset = "lean"
     oldest_batch_alarm_hours: int = 168
     oldest_message_alarm_minutes: int = 15

@@ -42,6 +42,7 @@ class Settings(TypedDict, total=False):
     domain_name: str
     certificate_arn: str
     acks_tenant: str
+    acks_log: str
     monitoring: Preset
     oldest_batch_alarm_hours: int
     oldest_message_alarm_minutes: int

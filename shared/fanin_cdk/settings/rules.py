@@ -122,6 +122,10 @@ RULES: Rules = {
     "jwt_caller_claim": (matches(r"\S{1,255}"), "the name of a claim"),
     "domain_name": (matches(rf"|{DOMAIN}"), "a host name of a-z, 0-9, - and dots, such as fanin.example.com"),
     "certificate_arn": (matches(rf"|{CERTIFICATE_ARN}"), "the ARN of a certificate in ACM"),
+    "acks_log": (
+        matches(rf"|s3://{BUCKET}/[A-Za-z0-9._=/-]{{1,200}}"),
+        "s3://BUCKET/PREFIX, the prefix of A-Z a-z 0-9 . _ = / -",
+    ),
     "acks_tenant": (matches(rf"|{TENANT}"), "the name of a tenant: 1 to 255 characters, no # among them"),
     "monitoring": one_of(Preset),
     "oldest_batch_alarm_hours": between(1, 10_000),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fanin.tracker import Outcome, TrackerStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
-from fanin.tracker.store import Written
+from fanin.tracker.store import Replacement, Written
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF
 
 FULL = mask_of(0, 1023)
@@ -177,6 +179,42 @@ def test_a_bulk_write_of_failures_to_a_batch_that_has_ended_changes_nothing(stor
 
     assert not written.applied
     assert written.page == page(store) == Page(1, 1)
+
+
+SECOND = replace(LEAF, number=1)
+LEAVES = [
+    Replacement(LEAF, Page(0b1, 1), PageMasks(0b100, 0b010), fills=False),
+    Replacement(SECOND, Page(), PageMasks(FULL & ~1, 1), fills=True),
+]
+
+
+def test_several_leaves_are_replaced_with_one_count_of_their_failures(store, batch):
+    store.create(batch)
+    store.add_bits(LEAF, PageMasks(failure=0b001), LATER)
+    store.heal_bits(LEAF, 0b001)
+
+    assert store.replace_pages(LEAVES, LATER)
+    assert store.pages([LEAF, SECOND]) == {
+        LEAF: Page(0b111, 3, failed=0b010),
+        SECOND: Page(0, 1024, compacted=True, failed=1),
+    }
+    assert store.get(KEY).failed == 2
+    assert not store.replace_pages(LEAVES, LATER)
+
+
+@pytest.mark.parametrize("cause", ["a leaf has moved", "the batch has ended"])
+def test_several_leaves_are_replaced_all_or_none(store, batch, cause):
+    store.create(batch)
+    store.add_bits(LEAF, PageMasks(0b1), LATER)
+    if cause == "a leaf has moved":
+        store.add_bits(SECOND, PageMasks(0b1), LATER)
+    else:
+        store.transition(KEY, ENDINGS[0])
+    before = store.pages([LEAF, SECOND])
+
+    assert not store.replace_pages(LEAVES, LATER)
+    assert store.pages([LEAF, SECOND]) == before
+    assert store.get(KEY).failed == 0
 
 
 def test_healing_takes_the_mark_and_the_count(store, batch):

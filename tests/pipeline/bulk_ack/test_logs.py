@@ -131,3 +131,16 @@ def test_a_parquet_file_has_its_ids_as_text_once_whatever_else_its_name_ends_in(
     pq.write_table(pa.table({"item_id": [1, 2]}), path)
     with pytest.raises(UnreadableLog, match="its column item_id is int64"):
         read(path)
+
+
+def test_a_column_with_fewer_rows_than_the_file_says_is_refused(tmp_path):
+    path, rows = tmp_path / "log.parquet", 77
+    pq.write_table(pa.table({name: ["success"] * rows for name in ("item_id", "outcome")}), path)
+    count = b"\x16\x9a\x01"  # an integer of 64 bits, twice 77
+    before, *counts = path.read_bytes().split(count)
+    assert len(counts) == 4, "rows of the file, of both columns, and of the row group"
+    counts[1] = counts[1] + b"\x16\x80\x00" + counts.pop(2)
+    path.write_bytes(count.join([before, *counts]))
+
+    with pytest.raises(UnreadableLog, match=r"not as many rows|length"):
+        read(path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from random import Random
 from unittest.mock import patch
 
@@ -13,6 +13,7 @@ import pytest
 
 from fanin.tracker import Mode, OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
+from pipeline.bulk_ack import fold
 from pipeline.bulk_ack.fold import FOLDED, Folder
 from pipeline.bulk_ack.item_columns import ItemIds, ItemNumbers
 from pipeline.bulk_ack.logs import Portion
@@ -112,9 +113,15 @@ def a_portion(random: Random) -> Portion:
 
 
 def folded(portions: list[Portion], compiled: KnownGroups | None) -> dict[str, list]:
-    """What comes out, column by column; blocks in the order of their numbers, reasons batch by batch."""
+    """What comes out, column by column."""
     folder = Folder(STORE, TENANT, compiled)
-    out = [batch for each in portions for batch in folder.take(each, "log")] + list(folder.blocks())
+    return in_columns(
+        [batch for each in portions for batch in folder.take(each, "log")] + list(folder.blocks())
+    )
+
+
+def in_columns(out: list[pa.RecordBatch]) -> dict[str, list]:
+    """Rows of FOLDED, column by column; blocks in the order of their numbers, reasons batch by batch."""
     rows = pa.Table.from_batches(out, FOLDED).to_pydict()
     found = {name: [each for each in column if each is not None] for name, column in rows.items()}
     found["block"].sort(key=lambda block: (block["batch_id"], block["block"], block["failed"] is None))
@@ -122,13 +129,19 @@ def folded(portions: list[Portion], compiled: KnownGroups | None) -> dict[str, l
     return found
 
 
-def limited(declined: int, known: int) -> AbstractContextManager[object]:
-    """Calls end after so many *declined* rows, and so many groups are *known* at once."""
+@contextmanager
+def limited(declined: int, known: int, few: int) -> Iterator[None]:
+    """Calls end after so many *declined* rows, and so many groups are *known* at once.
+
+    Declined rows wait, if they are less than one of *few*, for three times the *declined* of a call.
+    """
     limits = {"FIRST_DECLINED": declined, "MOST_GROUPS": known}
-    return patch.multiple(groups, **limits, LEAST_GROUPS=min(known, groups.LEAST_GROUPS))
+    waiting = patch.multiple(fold, FEW=few, MOST_WAITING=3 * declined)
+    with waiting, patch.multiple(groups, **limits, LEAST_GROUPS=min(known, groups.LEAST_GROUPS)):
+        yield
 
 
-LIMITS = [(groups.FIRST_DECLINED, groups.MOST_GROUPS), (1, 1), (2, 4)]
+LIMITS = [(groups.FIRST_DECLINED, groups.MOST_GROUPS, fold.FEW), (1, 1, 1), (2, 4, 5)]
 
 
 @pytest.mark.parametrize("logs", [150, pytest.param(10_000, marks=pytest.mark.proof)])

@@ -20,7 +20,7 @@ from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
 from pipeline.reconcile import local, local_redrive
 from pipeline.reconcile import run as reconciling
-from pipeline.reconcile.run import CannotReconcile, ReconcileRequest
+from pipeline.reconcile.rules import CannotReconcile, ReconcileRequest, part_of
 from pipeline.shared_by_jobs import datasets, session
 from pipeline.shared_by_jobs.output import NotOurs
 from pipeline.table_frames import frames
@@ -174,7 +174,7 @@ def facts(world: World, batch_id: str) -> dict:
 def test_a_group_of_several_that_is_named_lies_after_those_before_it(world):
     batch_id, (_, items, _) = world.batch(100, ITEMS, 7)
 
-    part = reconciling.part_of(facts(world, batch_id), ITEMS, items.group_id)
+    part = part_of(facts(world, batch_id), ITEMS, items.group_id)
 
     assert (part.group_id, part.start, part.upto, part.total) == (items.group_id, 100, ITEMS, 107 + ITEMS)
 
@@ -195,7 +195,7 @@ def test_a_manifest_of_another_group_than_the_one_that_is_named_is_refused(world
     batch_id, _ = world.batch(*counts)
 
     with pytest.raises(CannotReconcile, match=message):
-        reconciling.part_of(facts(world, batch_id), ITEMS, group_id)
+        part_of(facts(world, batch_id), ITEMS, group_id)
 
 
 def is_malformed(row: dict) -> dict:

@@ -231,7 +231,7 @@ class Consumer:
         try:
             result = finished((yield Step(work, is_work=True)), "the function")
             _refuse_failures(result)
-            return replace(ack, result=result_text(result) if self.results else None)
+            return replace(ack, result=result_text(result)) if self.results else ack
         except Exception as error:
             failed = failed_for_good(error)
             if failed is None:

@@ -10,6 +10,7 @@ from fanin import errors
 from fanin.arguments import Seconds, instance
 from fanin.aws.messaging.queue_urls import checked_queue
 from fanin.calling import synchronous
+from fanin.client.ack_logs import logging_to
 from fanin.client.argument_checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
 from fanin.client.consuming.consumer import (
@@ -56,6 +57,7 @@ class Consumers:
         fail_after: int | None = None,
         skip_done: bool = False,
         results: bool = False,
+        log: str | None = None,
     ) -> Callable[[Handle], Handler]: ...
     def acks(
         self,
@@ -68,19 +70,22 @@ class Consumers:
         fail_after: int | None = None,
         skip_done: bool = False,
         results: bool = False,
+        log: str | None = None,
     ) -> Handler | Callable[[Handle], Handler]:
         """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
 
         If it returns, the item is acked, unless it was handed over; if it raises ``Failed``, the item fails
         for good; if it raises anything else, the message returns to the queue. The event source needs
         ``ReportBatchItemFailures``. The options are those of ``fanin.client.consuming.consumer.Consumer``.
+        *log*: the prefix of S3 to which acks go in place of the tables, for ``bulk_ack``: docs/pipeline.md.
         """
         margin = options_given(item_id, on_acked, margin_seconds, fail_after)
         instance(skip_done, bool, "skip_done"), instance(results, bool, "results")
         given = (item_id, on_acked, margin, fail_after)
+        transport = logging_to(self._transport, log, results)
 
         def decorate(handle: Handle) -> Handler:
-            return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done, results=results))
+            return handler_of(Consumer(transport, handle, *given, skip_done=skip_done, results=results))
 
         return decorate if handle is None else decorate(handle)
 
@@ -110,6 +115,7 @@ class Consumers:
         fail_after: int | None = None,
         margin_seconds: Seconds = MARGIN_SECONDS,
         results: bool = False,
+        log: str | None = None,
     ) -> Callable[[HandleItem], Handler]: ...
     def acks_each(
         self,
@@ -119,6 +125,7 @@ class Consumers:
         fail_after: int | None = None,
         margin_seconds: Seconds = MARGIN_SECONDS,
         results: bool = False,
+        log: str | None = None,
     ) -> Handler | Callable[[HandleItem], Handler]:
         """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
 
@@ -127,11 +134,11 @@ class Consumers:
         :meth:`acks`. See docs/chunks.md.
         """
         margin = options_given(None, None, margin_seconds, fail_after)
-        instance(results, bool, "results")
+        transport = logging_to(self._transport, log, instance(results, bool, "results"))
 
         def decorate(work: HandleItem) -> Handler:
             consumer = EachConsumer(
-                self._transport,
+                transport,
                 work=work,
                 margin_seconds=margin,
                 fail_after=fail_after,

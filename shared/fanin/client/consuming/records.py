@@ -43,9 +43,11 @@ def item_id_of(record: Record) -> str:
     """
     body = record["body"].strip()
     attributes = record.get("messageAttributes") or {}
-    for found in (_value(body, "itemId"), _whole(body), (attributes.get("itemId") or {}).get("stringValue")):
-        if isinstance(found, str):
-            return found
+    if isinstance(found := _value(body, "itemId"), str):
+        return found
+    found = _whole(body) or (attributes.get("itemId") or {}).get("stringValue")
+    if isinstance(found, str):
+        return found
     if _value(body, "items") is not None:
         raise InvalidRequest(
             "the message is a chunk of items: its consumer is @fanin.acks_each", field="itemId"

@@ -14,6 +14,8 @@ RECEIVED_MIN = 5
 """Messages for which there has to be room before a receive, so that few receives bring many."""
 WORKED_MAX = 1000
 """Messages that have been worked on and are not deleted, beyond which none is received: one ack request."""
+SETTLED_AT_ONCE = 500
+"""Messages that have been worked on and are settled at once, without waiting for others."""
 RETURNED_MAX = 10_000
 """Messages that this worker returned itself and remembers."""
 
@@ -25,7 +27,8 @@ class InFlight:
     *concurrency*: messages under work at once, at most; *ahead*: that wait beside them. *isolates*: a
     redelivered message is under work alone: this worker then has no other one under work and receives none.
     It may have ended another process; one that this worker returned itself has not. *groups*: messages of a
-    FIFO queue wait for those before them in their group.
+    FIFO queue wait for those before them in their group. *is_waking*: a thread was woken to start a message,
+    and wakes another one if there are more; the others stay asleep while short work needs one thread.
     """
 
     concurrency: int
@@ -35,6 +38,7 @@ class InFlight:
     receiving: int = 0
     was_empty: bool = False
     is_stopping: bool = False
+    is_waking: bool = False
     waiting: deque[Message] = field(default_factory=deque)
     alone: list[Message] = field(default_factory=list)
     behind: dict[str, deque[Message]] = field(default_factory=dict)
@@ -57,6 +61,8 @@ class InFlight:
         with self.lock:
             most = self.room
             self.receiving += bool(most)
+            if self.room:
+                self.has_room.notify()
             return most
 
     def end_receive(self, messages: Sequence[Message]) -> Sequence[Message]:
@@ -80,14 +86,25 @@ class InFlight:
                     continue
                 self.working[id(message)] = message
                 started.append(message)
+            self._wake_starter()
             return started
+
+    def await_start(self, seconds: float) -> None:
+        """Wait until work can start, at most for *seconds*."""
+        with self.can_start:
+            self.is_waking = False
+            self.can_start.wait_for(lambda: self.is_startable, seconds)
+            self.is_waking = False
 
     def end_work(self, messages: Iterable[Message]) -> None:
         """Note that the work on messages has ended; they are settled next."""
         with self.lock:
+            were_worked = bool(self.worked)
             for message in messages:
                 if self.working.pop(id(message), None) is not None:
                     self.worked.append(message)
+            if self.worked and not were_worked:
+                self.can_settle.notify()
             self._notify()
 
     def begin_settling(self) -> list[Message]:
@@ -108,16 +125,11 @@ class InFlight:
         with self.lock:
             return [self.settled.popleft() for _ in range(min(RECEIVED_MAX, len(self.settled)))]
 
-    def end(self, message: Message, returns: bool) -> None:
-        """Let a message leave: it is deleted, or *returns*, and with it those behind it in its group."""
+    def end(self, messages: Iterable[Message], returns: bool) -> None:
+        """Let messages leave: they are deleted, or *return*, and with each those behind it in its group."""
         with self.lock:
-            self.working.pop(id(message), None)
-            self.settling.pop(id(message), None)
-            self.isolated = None if self.isolated is message else self.isolated
-            message.calls.end()
-            if returns:
-                self._note_returned(message)
-            self._go_on_in_group(message, returns)
+            for message in messages:
+                self._end(message, returns)
             self._notify()
 
     def stop(self) -> list[Message]:
@@ -171,6 +183,20 @@ class InFlight:
     def is_startable(self) -> bool:
         """Whether work can start now."""
         return self._may_start() and bool(self.waiting or self._alone_may_start())
+
+    @property
+    def is_due(self) -> bool:
+        """Whether what has been worked on is settled without waiting for others."""
+        return len(self.worked) >= SETTLED_AT_ONCE or self.is_awaited
+
+    def _end(self, message: Message, returns: bool) -> None:
+        self.working.pop(id(message), None)
+        self.settling.pop(id(message), None)
+        self.isolated = None if self.isolated is message else self.isolated
+        message.calls.end()
+        if returns:
+            self._note_returned(message)
+        self._go_on_in_group(message, returns)
 
     def _waiting(self) -> int:
         return len(self.waiting) + len(self.alone) + sum(map(len, self.behind.values()))
@@ -237,10 +263,17 @@ class InFlight:
         self._line_up(line.popleft())
         self.behind[str(group)] = line
 
+    def _wake_starter(self) -> None:
+        if not self.is_waking and self.is_startable:
+            self.is_waking = True
+            self.can_start.notify()
+
     def _notify(self) -> None:
-        self.has_room.notify()
-        self.can_start.notify(len(self.waiting) + 1)
-        if self.worked:
+        """Wake a thread of each kind that can go on; one that cannot stays asleep."""
+        if self.room:
+            self.has_room.notify()
+        self._wake_starter()
+        if self.worked and self.is_due:
             self.can_settle.notify()
         self.is_empty.notify_all()
 

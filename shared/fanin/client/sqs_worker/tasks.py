@@ -49,8 +49,7 @@ class Tasks:
             if messages := self.worker.start(STARTED_AT_ONCE):
                 self.loop.call_soon_threadsafe(self._create, messages)
             else:
-                with in_flight.can_start:
-                    in_flight.can_start.wait_for(lambda: in_flight.is_startable, LOOK_SECONDS)
+                in_flight.await_start(LOOK_SECONDS)
 
     def _create(self, messages: Sequence[Message]) -> None:
         for message in messages:

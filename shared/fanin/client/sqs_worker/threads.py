@@ -14,7 +14,6 @@ RECEIVERS_MAX, DELETERS = 8, 2
 STARTS_A_RECEIVER = 10
 LINGER_SECONDS = 0.03
 """How long messages that have been worked on wait for others, to be acked by the same write."""
-SETTLED_AT_ONCE = 500
 LOOK_SECONDS = 0.5
 """How often a thread that waits looks whether the worker has ended."""
 
@@ -60,19 +59,14 @@ class Threads:
         if messages := worker.start():
             worker.perform(messages)
         else:
-            with worker.in_flight.can_start:
-                worker.in_flight.can_start.wait_for(lambda: worker.in_flight.is_startable, LOOK_SECONDS)
+            worker.in_flight.await_start(LOOK_SECONDS)
 
     def _settle(self) -> None:
         in_flight = self.worker.in_flight
         with in_flight.can_settle:
             if in_flight.can_settle.wait_for(lambda: in_flight.worked, LOOK_SECONDS):
-                in_flight.can_settle.wait_for(self._is_due, LINGER_SECONDS)
+                in_flight.can_settle.wait_for(lambda: in_flight.is_due, LINGER_SECONDS)
         self.worker.settle()
-
-    def _is_due(self) -> bool:
-        in_flight = self.worker.in_flight
-        return len(in_flight.worked) >= SETTLED_AT_ONCE or in_flight.is_awaited
 
     def _delete(self) -> None:
         in_flight = self.worker.in_flight

@@ -106,9 +106,7 @@ class Worker:
             log_failure(logger, line, len(messages), error=error)
             if isinstance(error, FaninError):
                 self.fail(error)
-        for message in messages:
-            if message.id in returned:
-                self._end(message, returns=True)
+        self._end([each for each in messages if each.id in returned], returns=True)
         self.in_flight.end_settling(each for each in messages if each.id not in returned)
         return len(messages)
 
@@ -126,15 +124,13 @@ class Worker:
         """Return what is still under work to the queue at once; return how many messages that are."""
         messages = list(self.in_flight.working.values())
         self._release(messages)
-        for message in messages:
-            self.in_flight.end(message, returns=True)
+        self.in_flight.end(messages, returns=True)
         return len(messages)
 
     def give_up(self, messages: Sequence[Message], error: BaseException) -> None:
         """Return messages whose work ended the thread, and stop because of the *error*."""
         self._release(messages)
-        for message in messages:
-            self._end(message, returns=True)
+        self._end(messages, returns=True)
         self.fail(error)
 
     def fail(self, error: BaseException) -> None:
@@ -155,8 +151,8 @@ class Worker:
             logger.warning(
                 line, len(outlived), refused.get("", "their visibility timeout ended"), extra=facts
             )
-        for message in messages:
-            self._end(message, returns=message in outlived)
+        self._end([each for each in messages if each not in outlived], returns=False)
+        self._end(outlived, returns=True)
         return len(messages)
 
     def _refused(self, messages: Sequence[Message]) -> dict[str, str]:
@@ -169,9 +165,10 @@ class Worker:
         except StoreUnavailable as error:
             return {**dict.fromkeys(receipts, ""), "": str(error)}
 
-    def _end(self, message: Message, returns: bool) -> None:
-        self.counts["returned" if returns else "deleted"] += 1
-        self.in_flight.end(message, returns)
+    def _end(self, messages: Sequence[Message], returns: bool) -> None:
+        if messages:
+            self.counts["returned" if returns else "deleted"] += len(messages)
+            self.in_flight.end(messages, returns)
 
     def _release(self, messages: Sequence[Message]) -> None:
         self.counts["released"] += len(messages)

@@ -9,7 +9,7 @@ two sees the page full.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -22,7 +22,7 @@ from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import DIGIT_BITS, Page, PageMasks, digits
 from fanin.tracker.rules.thresholds import is_enough, may_be_enough
 from fanin.tracker.rules.tree import above, tails
-from fanin.tracker.store import TrackerStore, Written
+from fanin.tracker.store import Replacement, TrackerStore, Written
 
 # A DynamoDB expression has at most 4 KB, which holds the guards of about 20 digits. For more digits the page
 # is read first.
@@ -90,6 +90,17 @@ class Climber:
             self._prepare(batch, number, failing=False)
         created = self.store.create_pages(pages, batch.pages_expire_at)
         return {key.number: BitsSet(masks[key.number], pages[key]) for key in created}
+
+    def replace(self, batch: Batch, leaves: Sequence[Replacement]) -> dict[int, BitsSet]:
+        """Write *leaves* with the count of their failures in one request; return their results.
+
+        None if the request was refused: then none of them is written.
+        """
+        for leaf in leaves:
+            self._prepare(batch, leaf.key.number, failing=True)
+        if not self.store.replace_pages(leaves, batch.pages_expire_at):
+            return {}
+        return {leaf.key.number: BitsSet(leaf.masks.mask, leaf.page) for leaf in leaves}
 
     def count(self, batch: Batch, number: int, count: int, outcome: Outcome) -> BitsSet:
         """Count acks in a leaf of an estimated batch."""
@@ -272,6 +283,17 @@ class Climber:
 def _fills(batch: Batch, key: PageKey, seen: Page, masks: PageMasks) -> bool:
     """Whether a page is full after *masks*, none of which is set in it, are."""
     return seen.with_bits(masks).is_full(batch.shape.capacity(key.level))
+
+
+def replacement(batch: Batch, number: int, masks: PageMasks, seen: Page) -> Replacement | None:
+    """Return the write of a leaf that adds failures to it as it was *seen*.
+
+    None if it adds none, heals any, or may be the last leaf: these need a read, or a write of their own.
+    """
+    key, new = PageKey(batch.key, 0, number), masks.within(seen.unset(masks.mask))
+    if not new.failed or masks.success & seen.failed or not is_inner(batch, key):
+        return None
+    return Replacement(key, seen, new, _fills(batch, key, seen, new))
 
 
 def is_inner(batch: Batch, key: PageKey) -> bool:

@@ -14,7 +14,7 @@ from fanin.calling import log_failure
 from fanin.errors import NewerSchema
 from fanin.item_ids import ItemId
 from fanin.pacing import Each, each_in_turn
-from fanin.tracker.batch_changes.climb import BitsSet, Climber
+from fanin.tracker.batch_changes.climb import BitsSet, Climber, replacement
 from fanin.tracker.reads.failure_reasons import free, slots_of
 from fanin.tracker.rules.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, is_expired, verdicts
 from fanin.tracker.rules.ids import GroupId
@@ -22,7 +22,7 @@ from fanin.tracker.rules.model import Ack, Batch, BatchKey, Outcome, PageKey, Sa
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, lowest
 from fanin.tracker.rules.thresholds import ends_by_successes
-from fanin.tracker.store import PAGES_A_WRITE
+from fanin.tracker.store import PAGES_A_COUNT, PAGES_A_WRITE
 
 logger = logging.getLogger("fanin")
 OFFERS_A_REQUEST = 64
@@ -108,8 +108,10 @@ class Recorder:
             self._folded_write(batch, number, masks, caller, seen.get(number, empty))
             for number, masks in sorted(pages.items())
         ]
-        remaining = sorted((each for each in writes if each.number not in written), key=attrgetter("fails"))
-        written |= zip((write.number for write in remaining), self._sent(remaining), strict=True)
+        written |= self._results([each for each in writes if not each.fails and each.number not in written])
+        failing = {write.number: pages[write.number] for write in writes if write.fails}
+        written |= self._counted(batch, failing, seen)
+        written |= self._results([each for each in writes if each.number not in written])
         self._conclude(writes, [written[write.number] for write in writes])
         return written
 
@@ -128,6 +130,24 @@ class Recorder:
         create = self.climber.create
         found = self.each(lambda part: create(batch, {number: masks[number] for number in part}), some)
         return {number: bits for part in found for number, bits in part.items()}
+
+    def _counted(
+        self, batch: Batch, pages: Mapping[int, PageMasks], seen: Mapping[int, Page]
+    ) -> dict[int, BitsSet]:
+        """Write leaves with failures, many with one count; return the results of those written.
+
+        The others are written one by one, each with its count.
+        """
+        found = (replacement(batch, at, masks, seen.get(at, Page())) for at, masks in pages.items())
+        leaves = [leaf for leaf in found if leaf is not None]
+        written: dict[int, BitsSet] = {}
+        for at in range(0, len(leaves), PAGES_A_COUNT):
+            written |= self.climber.replace(batch, leaves[at : at + PAGES_A_COUNT])
+        return written
+
+    def _results(self, writes: Sequence[LeafWrite]) -> dict[int, BitsSet]:
+        """Send *writes*; return the result of each by its number."""
+        return dict(zip((write.number for write in writes), self._sent(writes), strict=True))
 
     def _sent(self, writes: Sequence[LeafWrite]) -> list[BitsSet]:
         """Send *writes*, those of successes first.

@@ -5,6 +5,7 @@ Attribute names are constants of this module; all input from outside is passed a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from fanin.aws.dynamodb.rows import ABSENT, Item, in_transaction, number, put_new, text
@@ -212,7 +213,7 @@ def heal_bits(tables: tuple[str, str], key: PageKey, mask: int) -> Item:
         "ConditionExpression": " AND ".join(guards),
         "ExpressionAttributeValues": values,
     }
-    return _with_count(tables[0], key.batch, page, -mask.bit_count(), healed=mask.bit_count())
+    return _with_count(tables[0], key.batch, [page], -mask.bit_count(), healed=mask.bit_count())
 
 
 def add_count(table: str, key: PageKey, count: int, expires_at: datetime) -> Item:
@@ -223,9 +224,9 @@ def add_count(table: str, key: PageKey, count: int, expires_at: datetime) -> Ite
     )
 
 
-def with_failures(table: str, key: BatchKey, page: Item, failures: int) -> Item:
-    """Return one transaction: the write of a *page*, and the number of its *failures* on the live batch."""
-    return _with_count(table, key, in_transaction(page), failures)
+def with_failures(table: str, key: BatchKey, pages: Sequence[Item], failures: int) -> Item:
+    """Return one transaction: the writes of *pages*, and the number of their *failures* on the live batch."""
+    return _with_count(table, key, [in_transaction(page) for page in pages], failures)
 
 
 def replace_bits(
@@ -485,7 +486,7 @@ def _names(numbers: list[int]) -> str:
     return ",".join(f":v{value}" for value in numbers)
 
 
-def _with_count(table: str, key: BatchKey, page: Item, count: int, healed: int = 0) -> Item:
+def _with_count(table: str, key: BatchKey, pages: Sequence[Item], count: int, healed: int = 0) -> Item:
     counts = {":count": number(count)} | ({":healed": number(healed)} if healed else {})
     batch = {
         "TableName": table,
@@ -495,7 +496,7 @@ def _with_count(table: str, key: BatchKey, page: Item, count: int, healed: int =
         "ExpressionAttributeNames": {"#state": "state"},
         "ExpressionAttributeValues": counts | _states(ALIVE),
     }
-    return {"TransactItems": [{"Update": page}, {"Update": SCHEMA.guarded(batch)}]}
+    return {"TransactItems": [{"Update": update} for update in (*pages, SCHEMA.guarded(batch))]}
 
 
 def _page_update(

@@ -22,7 +22,7 @@ from fanin.tracker.rules.model import Batch, BatchKey, Group, ItemKey, Outcome, 
 from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.store import READS_A_LISTING, Listing, Written
+from fanin.tracker.store import READS_A_LISTING, Listing, Replacement, Written
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -195,6 +195,15 @@ class DynamoStore:
         after = seen.replaced(masks, fills) if inner else None
         return self._write(key, request, masks.failed.bit_count(), after)
 
+    def replace_pages(self, leaves: Sequence[Replacement], expires_at: datetime) -> bool:
+        pages = [
+            requests.replace_bits(self.tables.pages, leaf.key, leaf.seen, leaf.masks, expires_at, leaf.fills)
+            for leaf in leaves
+        ]
+        failures = sum(leaf.masks.failed.bit_count() for leaf in leaves)
+        counted = requests.with_failures(self.tables.batches, leaves[0].key.batch, pages, failures)
+        return self._written(self.client.transact_write_items, counted)
+
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         tables = self.tables.batches, self.tables.pages
         return self._written(self.client.transact_write_items, requests.heal_bits(tables, key, mask))
@@ -326,7 +335,7 @@ class DynamoStore:
         another one is read after it.
         """
         if failures and key.is_leaf:
-            counted = requests.with_failures(self.tables.batches, key.batch, request, failures)
+            counted = requests.with_failures(self.tables.batches, key.batch, [request], failures)
             applied = self._written(self.client.transact_write_items, counted)
             known = after if applied else None
             return Written(known or self.pages([key]).get(key, Page()), applied)

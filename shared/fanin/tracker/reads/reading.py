@@ -145,7 +145,7 @@ class Reader:
 
     def results_of(self, batch: ShownOptions) -> ResultStore | None:
         """Return the store of its results; None if it keeps none. Raises InvalidRequest without a store."""
-        return self.result_store() if batch.results else None
+        return self.result_store() if batch.needs_bucket else None
 
     def result_store(self) -> ResultStore:
         """Return the store of results. Raises InvalidRequest if there is none."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
+from fanin.errors import TooManyBatches, TooManyPages
 from fanin.item_ids import ItemId
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import (
@@ -153,8 +153,7 @@ class AckPlan:
         """Return the results to keep, by batch: those of live batches that keep them."""
         found: dict[BatchKey, list[ItemResult]] = {}
         for page in self.pages.values():
-            keeps = page.batch.is_alive and page.batch.results
-            for ack in [piece.ack for piece in page.pieces] if keeps else ():
+            for ack in [piece.ack for piece in page.pieces] if page.batch.takes_results else ():
                 if ack.result is not None:
                     item = str(ItemId(ack.batch_id, ack.group_id, ack.first))
                     found.setdefault(page.batch.key, []).append(ItemResult(item, ack.result))
@@ -280,18 +279,11 @@ def plan(
         if refusal or batch is None:
             request.refused[position][refusal or Verdict.NOT_FOUND] += ack.size
             continue
-        if ack.result is not None and not batch.results and needs_kept_results:
-            raise _keeps_none(batch)
+        if ack.result is not None and needs_kept_results:
+            batch.need_results("result", ", or ack without them")
         for number, first, last in stretches(start + ack.first, start + ack.last, batch.shape.leaf):
             request.page(batch, number, ack.outcome).pieces.append(Piece(position, first, last, ack))
     return request
-
-
-def _keeps_none(batch: Batch) -> InvalidRequest:
-    return InvalidRequest(
-        f"batch {batch.batch_id} keeps no results: open it with the option results, or ack without them",
-        field="result",
-    )
 
 
 def _too_many(outcome: Outcome, batch: Batch) -> TooManyPages:

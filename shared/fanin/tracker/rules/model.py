@@ -271,6 +271,22 @@ class Batch(BatchOptions):
         return over_at + RESULTS_STAY + timedelta(milliseconds=1) if self.results else None
 
     @property
+    def takes_results(self) -> bool:
+        """Whether it keeps what its items return, and is live."""
+        return self.results and self.is_alive
+
+    def need_results(self, field: str, otherwise: str = "") -> None:
+        """Raise InvalidRequest about *field* if it keeps no results. *otherwise*: other advice."""
+        if not self.results:
+            text = f"batch {self.batch_id} keeps no results: open it with the option results{otherwise}"
+            raise InvalidRequest(text, field=field)
+
+    @property
+    def event_is_in_its_row(self) -> bool:
+        """Whether its row has all that its ending event reports: no manifest, and not what was reached."""
+        return not self.results and self.reached is None
+
+    @property
     def confirmed_until(self) -> datetime:
         """When the confirmation of its event may be deleted: not before its last check, of its results."""
         return self.row_expires_at if self.results else self.expires_at

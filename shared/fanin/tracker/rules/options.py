@@ -350,6 +350,11 @@ class ShownOptions:
         in_event="The W3C traceparent of the span that opened it; absent if it was opened in none.",
     )
 
+    @property
+    def needs_bucket(self) -> bool:
+        """Whether its stack must have a bucket, of results."""
+        return self.results
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions(ShownOptions):

@@ -1,0 +1,252 @@
+"""Reads a column of texts from Parquet page by page, by the kernel: it finds the texts, and copies none.
+
+It reads compressed pages whose texts are plain or in a dictionary. Of any other, and of one whose bytes are
+not what its header says, it reads nothing: Arrow reads that page and those after it, or raises the error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+MAGIC = {b"\x28\xb5\x2f\xfd": "zstd", b"\x1f\x8b": "gzip"}
+"""The bytes that the pages of a codec begin with; those of snappy begin with their uncompressed size.
+
+pyarrow aborts the process that asks a damaged footer for its codec.
+"""
+MOST_ROWS = 1 << 22
+"""Rows of a page; runs of one entry would else make few bytes of a file fill the memory."""
+MOST_BYTES = (1 << 31) - 1
+MOST_BITS = 24
+"""The most bits of the number of an entry that the kernel reads."""
+FIELDS = 16
+FALSE_FLAG = -2
+"""The fields of a struct, and a flag that is not set, as the kernel writes them."""
+LENGTH_BYTES = 4
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
+_PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8
+_NULL = np.array([0, -1], np.int32).view(np.int64)
+
+
+class NotRead(ValueError):
+    """A page has what is not read here, or its bytes are not what its header says."""
+
+
+Bounds: TypeAlias = NDArray[np.int64]
+"""Where each text begins and ends, as two integers of 32 bits; a null begins at 0, and ends before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The texts of some rows, by their *bounds* in *data*."""
+
+    kernel: ctypes.CDLL
+    data: pa.Buffer
+    bounds: Bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def texts(self, rows: NDArray[np.int64]) -> pa.StringArray:
+        """Return a copy of the texts of *rows*."""
+        chosen = self.bounds[rows]
+        sizes = _sizes(chosen)
+        offsets = np.concatenate([[0], np.cumsum(np.maximum(sizes, 0))]).astype(np.int32)
+        copy = np.empty(offsets[-1], np.uint8)
+        self.kernel.fanin_copy(chosen.ctypes.data, chosen.size, self.data.address, copy.ctypes.data)
+        valid = np.packbits(sizes >= 0, bitorder="little")
+        return pa.StringArray.from_buffers(chosen.size, *map(pa.py_buffer, (offsets, copy, valid)))
+
+
+@dataclass(slots=True)
+class ColumnChunk:
+    """The column of texts of one row group, as the file has it: *raw*; *is_nullable*: it may have nulls."""
+
+    kernel: ctypes.CDLL
+    raw: pa.Buffer
+    is_nullable: bool
+    _entries: tuple[pa.Buffer, Bounds] | None = field(init=False, default=None)
+
+    def pages(self, rows: int) -> Iterator[Page]:
+        """Yield the pages of the first *rows*, or those before the first that is not read."""
+        at = 0
+        while rows:
+            try:
+                page, at = self._page(at)
+            except (NotRead, IndexError, pa.ArrowException, OSError):
+                return
+            if page is not None:
+                if len(page) > rows:
+                    return
+                rows -= len(page)
+                yield page
+
+    def _page(self, begin: int) -> tuple[Page | None, int]:
+        """Return the page that begins at *begin*, None if it is the dictionary, and where the next begins."""
+        found = np.empty((2, FIELDS), np.int64)
+        at = self.kernel.fanin_header(self.raw.address, self.raw.size, begin, found.ctypes.data)
+        (_, kind, full_size, size, *_), of_kind = found.tolist()
+        if not at or min(size, full_size, of_kind[1]) < 0 or of_kind[1] > MOST_ROWS:
+            raise NotRead
+        body, _ = _split(self.raw.slice(at), size)
+        if kind == _DICTIONARY and not begin:
+            self._entries = self._dictionary(body, full_size, of_kind)
+            return None, at + size
+        if kind not in (_DATA, _DATA_2):
+            raise NotRead
+        return (self._data if kind == _DATA else self._data_2)(body, full_size, of_kind), at + size
+
+    def _dictionary(self, body: pa.Buffer, size: int, of_kind: list[int]) -> tuple[pa.Buffer, Bounds]:
+        _, rows, encoding, *_ = of_kind
+        if encoding not in (_PLAIN, _PLAIN_DICTIONARY):
+            raise NotRead
+        values = _decompressed(body, size)
+        return values, self._plain(values, rows)
+
+    def _data(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
+        """Return a data page of version 1, in which the length of the levels is before them."""
+        _, rows, encoding, of_levels, of_repetitions, *_ = of_kind
+        values, levels = _decompressed(body, size), None
+        if of_repetitions < 0 or of_levels < 0:
+            raise NotRead
+        if self.is_nullable:
+            if of_levels != _RLE or values.size < LENGTH_BYTES:
+                raise NotRead
+            end = LENGTH_BYTES + int.from_bytes(_octets(values)[:LENGTH_BYTES], "little")
+            levels, values = _split(values, end)
+            levels = levels.slice(LENGTH_BYTES)
+        return self._texts(rows, encoding, levels, values)
+
+    def _data_2(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
+        """Return a data page of version 2, which does not compress its levels."""
+        _, entries, nulls, rows, encoding, level_bytes, repetition_bytes, is_compressed, *_ = of_kind
+        if rows != entries or repetition_bytes or level_bytes < 0 or (level_bytes and not self.is_nullable):
+            raise NotRead
+        levels, values = _split(body, level_bytes)
+        if is_compressed != FALSE_FLAG:
+            values = _decompressed(values, size - level_bytes)
+        elif body.size != size:
+            raise NotRead
+        page = self._texts(rows, encoding, levels if self.is_nullable else None, values)
+        if np.count_nonzero(_sizes(page.bounds) < 0) != nulls:
+            raise NotRead
+        return page
+
+    def _texts(self, rows: int, encoding: int, levels: pa.Buffer | None, values: pa.Buffer) -> Page:
+        """Return the page of these *values*, and of nulls where *levels* are 0."""
+        if levels is None or _are_all_ones(levels, rows):
+            return Page(self.kernel, *self._values(encoding, values, rows))
+        flags = self._hybrid(levels, 1, rows)
+        if flags.max(initial=0) > 1:
+            raise NotRead
+        count = int(flags.sum())
+        data, found = self._values(encoding, values, count)
+        bounds = np.full(rows, _NULL)
+        bounds[flags == 1] = found
+        return Page(self.kernel, data, bounds)
+
+    def _values(self, encoding: int, values: pa.Buffer, count: int) -> tuple[pa.Buffer, Bounds]:
+        if encoding == _PLAIN:
+            return values, self._plain(values, count)
+        if encoding not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) or self._entries is None:
+            raise NotRead
+        data, entries = self._entries
+        numbers = self._hybrid(values[1:], values[0], count)
+        if numbers.max(initial=-1) >= entries.size:
+            raise NotRead
+        found = entries[numbers]
+        if _sizes(found).sum() > MOST_BYTES:
+            raise NotRead
+        return data, found
+
+    def _plain(self, values: pa.Buffer, count: int) -> Bounds:
+        """Return the bounds of texts, each after its length."""
+        found = np.empty(count, np.int64)
+        if not self.kernel.fanin_bounds(values.address, values.size, count, found.ctypes.data):
+            raise NotRead
+        return found
+
+    def _hybrid(self, packed: pa.Buffer, width: int, count: int) -> NDArray[np.int32]:
+        """Return numbers of *width* bits, in runs or packed."""
+        found = np.empty(count, np.int32)
+        if width > MOST_BITS or not self.kernel.fanin_hybrid(
+            packed.address, packed.size, width, count, found.ctypes.data
+        ):
+            raise NotRead
+        return found
+
+
+def column_chunk(
+    kernel: ctypes.CDLL, source: pa.NativeFile, file: pq.ParquetFile, group: int, name: str
+) -> ColumnChunk | None:
+    """Return the column *name* of the row group *group*; None if it is not one that is read here."""
+    numbers = [number for number, path in enumerate(_paths(file.schema)) if path == name]
+    if len(numbers) != 1 or not _is_text(file.schema_arrow.field(name).type):
+        return None
+    column, part = file.schema.column(numbers[0]), file.metadata.row_group(group).column(numbers[0])
+    if column.max_repetition_level or column.max_definition_level > 1 or column.physical_type != "BYTE_ARRAY":
+        return None
+    starts = part.data_page_offset, part.dictionary_page_offset or part.data_page_offset
+    start, size = min(starts), part.total_compressed_size
+    if part.file_path or start < 0 or not 0 <= size <= source.size() - start:
+        return None
+    if size >= part.total_uncompressed_size:
+        return None  # Arrow reads uncompressed texts as fast.
+    return ColumnChunk(kernel, pa.py_buffer(source.read_at(size, start)), column.max_definition_level == 1)
+
+
+def _paths(schema: pq.ParquetSchema) -> Iterator[str]:
+    return (schema.column(number).path for number in range(len(schema)))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string())
+
+
+def _sizes(bounds: Bounds) -> NDArray[np.int64]:
+    """Return the length of each text, -1 of a null."""
+    ends = bounds.view(np.int32).reshape(-1, 2).astype(np.int64)
+    return ends[:, 1] - ends[:, 0]
+
+
+def _are_all_ones(levels: pa.Buffer, rows: int) -> bool:
+    """Return whether *levels* are one run, of ones."""
+    return _octets(levels) == _varint(rows << 1) + b"\1"
+
+
+def _varint(number: int) -> bytes:
+    """Return *number* in groups of seven bits, the lowest first."""
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def _octets(data: pa.Buffer) -> memoryview:
+    return memoryview(data).cast("B")
+
+
+def _split(data: pa.Buffer, size: int) -> tuple[pa.Buffer, pa.Buffer]:
+    if size > data.size:
+        raise NotRead
+    return data[:size], data[size:]
+
+
+def _decompressed(body: pa.Buffer, size: int) -> pa.Buffer:
+    """Return the *size* bytes that were compressed to *body*. Raises NotRead, OSError or ArrowException."""
+    head = _octets(body)[:5].tobytes()
+    codec = next((codec for magic, codec in MAGIC.items() if head.startswith(magic)), "snappy")
+    # Of fewer bytes, snappy and gzip would return the others as they were in memory.
+    if size < 0 or (codec == "snappy" and not head.startswith(_varint(size))):
+        raise NotRead
+    if codec == "gzip" and _octets(body)[-LENGTH_BYTES:] != size.to_bytes(LENGTH_BYTES, "little"):
+        raise NotRead
+    return pa.Codec(codec).decompress(body, size)

@@ -1,0 +1,138 @@
+"""A log in Parquet folds to the same bits and rejects by pages, by the kernel over Arrow, and by NumPy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fanin.tracker.rules.model import BatchKey
+from pipeline.bulk_ack import fold, logs
+from pipeline.bulk_ack.fold import fold_files
+from pipeline.bulk_ack.logs import UnreadableLog
+from pipeline.compiled_fold import groups
+from pipeline.compiled_fold.pages import column_chunk
+from tests.pipeline.compiled_fold import other_writers
+from tests.pipeline.compiled_fold.test_groups import GROUPS, STORE, TENANT, an_id, in_columns
+
+WAYS = {"numpy": (False, False), "kernel": (True, False), "pages": (True, True)}
+"""Whether there is a kernel, and whether it reads pages."""
+
+
+def folded(path: Path, way: str, kernel: Any, store: Any = STORE) -> dict[str, list] | str:
+    """What comes out of the log, column by column; or that it cannot be read."""
+    has_kernel, by_pages = WAYS[way]
+    reading = column_chunk if by_pages else lambda *_: None
+    with (
+        patch.object(groups, "kernel", lambda: kernel if has_kernel else None),
+        patch.object(logs, "column_chunk", reading),
+    ):
+        try:
+            return in_columns(list(fold_files([str(path)], store, TENANT)))
+        except UnreadableLog:
+            return "unreadable"
+
+
+def by_pages(path: Path, kernel: Any) -> int:
+    """The rows of the log that are read by pages."""
+    with pa.OSFile(str(path)) as source:
+        file, found = pq.ParquetFile(source), 0
+        for group in range(file.num_row_groups):
+            if chunk := column_chunk(kernel, source, file, group, "item_id"):
+                rows = file.metadata.row_group(group).num_rows
+                found += sum(len(page) for page in chunk.pages(rows))
+        return found
+
+
+def write(random: Random, path: Path) -> int:
+    """Write a log of some groups, with damaged ids, by any of pyarrow's options; its number of rows."""
+    rows, some = random.choice([0, 1, 9, 70, 300]), random.sample(GROUPS, random.choice([1, 2, len(GROUPS)]))
+    damaged, repeated = random.choice([0, 0.03, 0.4]), random.choice([0, 0.5, 0.98])
+    ids = [an_id(random, some, damaged) for _ in range(rows)]
+    ids = [ids[at // 2] if random.random() < repeated else ids[at] for at in range(rows)]
+    has_nulls = random.random() < 0.7
+    kind = random.choice([pa.string(), pa.large_string()])
+    items = pa.array(ids if has_nulls else [text or "" for text in ids], kind)
+    table = pa.table([items], pa.schema([pa.field("item_id", kind, nullable=has_nulls)]))
+    if random.random() < 0.4:
+        outcomes = random.choices(["success", "failure", "other", None], [9, 3, 1, 1], k=rows)
+        table = table.append_column("outcome", pa.array(outcomes, pa.string()))
+    pq.write_table(
+        table,
+        path,
+        compression=random.choice(["snappy", "zstd", "gzip", "none"]),
+        use_dictionary=random.choice([True, True, False]),
+        dictionary_pagesize_limit=random.choice([200, 1 << 20]),
+        data_page_size=random.choice([100, 3000, 1 << 20]),
+        data_page_version=random.choice(["1.0", "2.0"]),
+        row_group_size=random.choice([20, 1 << 20]),
+        write_batch_size=random.choice([4, 1024]),
+        write_page_checksum=random.random() < 0.2,
+    )
+    return rows
+
+
+@pytest.mark.parametrize("files", [120, pytest.param(10_000, marks=pytest.mark.proof)])
+def test_generated_files_with_damaged_rows_fold_to_the_same_rejects_by_each_way(kernel, tmp_path, files):
+    path, read, rows = tmp_path / "log.parquet", 0, 0
+    for seed in range(files):
+        rows += write(Random(seed), path)
+        with patch.multiple(fold, FEW=1 + seed % 64, MOST_WAITING=1 + seed % 100):
+            by_way = [folded(path, way, kernel) for way in WAYS]
+
+        assert by_way[0] != "unreadable"
+        assert by_way[0] == by_way[1] == by_way[2], f"seed {seed}"
+        read += by_pages(path, kernel)
+    assert read > rows / 2, "almost no page was read"
+
+
+@pytest.mark.parametrize("files", [200, pytest.param(10_000, marks=pytest.mark.proof)])
+def test_a_file_with_damaged_bytes_folds_or_is_refused_as_by_arrow(kernel, tmp_path, files):
+    path, found = tmp_path / "log.parquet", Counter[bool]()
+    for seed in range(files):
+        random = Random(seed)
+        write(random, path)
+        data = bytearray(path.read_bytes())
+        footer = int.from_bytes(data[-8:-4], "little") + 8
+        for _ in range(random.choice([1, 2, 9]) if len(data) > footer + 4 else 0):
+            at = random.randrange(4, len(data) - footer)
+            data[at] = random.choice([0, 255, data[at] ^ 1 << random.randrange(8), random.randrange(256)])
+        path.write_bytes(data)
+
+        by_arrow = folded(path, "kernel", kernel)
+        assert folded(path, "pages", kernel) == by_arrow, f"seed {seed}"
+        found[by_arrow == "unreadable"] += 1
+    assert min(found.values()) > files / 20
+
+
+BY_ARROW = ("delta", "version-2", "none", "empty")
+"""What is in the names of files of which no page is read."""
+
+
+@pytest.mark.parametrize("path", sorted(other_writers.FOLDER.glob("*.parquet")), ids=lambda path: path.stem)
+def test_files_of_other_writers_fold_to_the_same_bits_and_rejects_by_each_way(kernel, path, tmp_path):
+    store = other_writers.store()
+    rows = other_writers.rows()
+    if "required" in path.stem:
+        rows = rows.filter(rows["item_id"].is_valid()).select(["item_id"])
+    rows = rows[:0] if "empty" in path.stem else rows
+    lines = (str(row).replace("'", '"').replace("None", "null") for row in rows.to_pylist())
+    (log := tmp_path / path.with_suffix(".json").name).write_text("\n".join(lines))
+    expected = folded(log, "numpy", kernel, store)
+
+    for way in WAYS:
+        found = folded(path, way, kernel, store)
+        assert without_file(found) == without_file(expected), way
+    is_by_pages = not any(each in path.stem for each in BY_ARROW)
+    assert by_pages(path, kernel) == (rows.num_rows if is_by_pages else 0)
+    assert store.get(BatchKey(TENANT, other_writers.BATCH))
+
+
+def without_file(found: dict[str, list]) -> dict[str, list]:
+    return {**found, "rejected": [{**row, "file": None} for row in found["rejected"]]}
