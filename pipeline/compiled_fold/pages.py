@@ -94,7 +94,7 @@ class ColumnChunk:
         at = self.kernel.fanin_header(self.raw.address, self.raw.size, begin, found.ctypes.data)
         (_, kind, full_size, size, *_), of_kind = found.tolist()
         _, rows, encoding, *_ = of_kind
-        if not at or min(size, full_size, rows) < 0 or rows > MOST_ROWS:
+        if not at or not 0 <= rows <= MOST_ROWS:
             raise NotRead
         body, _ = _split(self.raw[at:], size)
         if kind == _DATA:
@@ -120,7 +120,7 @@ class ColumnChunk:
     def _data_2(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
         """Return a data page of version 2, which does not compress its levels."""
         _, entries, nulls, rows, encoding, level_bytes, repetition_bytes, is_compressed, *_ = of_kind
-        if rows != entries or repetition_bytes or level_bytes < 0 or (level_bytes and not self.is_nullable):
+        if rows != entries or repetition_bytes or (level_bytes and not self.is_nullable):
             raise NotRead
         levels, values = _split(body, level_bytes)
         if is_compressed != FALSE_FLAG:
@@ -203,7 +203,7 @@ def _varint(number: int) -> bytes:
 
 
 def _split(data: pa.Buffer, size: int) -> tuple[pa.Buffer, pa.Buffer]:
-    if size > data.size:
+    if not 0 <= size <= data.size:
         raise NotRead
     return data[:size], data[size:]
 

@@ -163,7 +163,18 @@ def test_levels_of_a_column_without_nulls_and_rows_beyond_the_group_are_not_read
     assert read(kernel, data({}) + data({}), rows=ROWS + 1) == [TEXTS]
 
 
-def test_texts_of_entries_that_are_longer_than_offsets_can_say_are_not_read(kernel, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_BYTES", 3)
+@pytest.mark.parametrize(("limit", "value"), [("MOST_BYTES", 3), ("MOST_ROWS", 2)])
+def test_a_page_beyond_a_limit_is_not_read(kernel, monkeypatch, limit, value):
+    raw = dictionary({}) + of_dictionary()
+    assert read(kernel, raw) == [TEXTS]
 
-    assert read(kernel, dictionary({}) + of_dictionary()) == []
+    monkeypatch.setattr(pages, limit, value)
+    assert read(kernel, raw) == []
+
+
+def test_nothing_is_read_of_a_header_that_does_not_end_or_has_no_size(kernel):
+    of_kind = {1: 0, 2: 0, 3: 0, 4: PLAIN, 5: 0, 6: 0, 7: False}
+    raw = pa.py_buffer(page(DATA_2, b"", 0, of_kind, {})[:-1])
+
+    assert next(ColumnChunk(kernel, raw, False).pages(ROWS), None) is None
+    assert read(kernel, data_2({3: None, 107: False}) + b"\0") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -136,3 +137,42 @@ def test_files_of_other_writers_fold_to_the_same_bits_and_rejects_by_each_way(ke
 
 def without_file(found: dict[str, list]) -> dict[str, list]:
     return {**found, "rejected": [{**row, "file": None} for row in found["rejected"]]}
+
+
+@pytest.mark.parametrize(
+    "ids", [[1], [["a"]], [{"item_id": "a"}], [b"a"]], ids=["integers", "lists", "structs", "bytes"]
+)
+def test_item_ids_that_are_not_texts_are_refused_by_each_way(kernel, tmp_path, ids):
+    pq.write_table(pa.table({"item_id": ids * 1000}), path := tmp_path / "log.parquet")
+
+    assert [folded(path, way, kernel) for way in WAYS] == ["unreadable"] * len(WAYS)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"file_path": "other.parquet"},
+        {"dictionary_page_offset": None, "data_page_offset": -1},
+        {"dictionary_page_offset": -1},
+        {"total_compressed_size": -1},
+        {"total_compressed_size": 1 << 20, "total_uncompressed_size": 1 << 30},
+        {"total_uncompressed_size": 1},
+    ],
+    ids=str,
+)
+def test_a_column_is_read_by_pages_where_its_compressed_bytes_are_in_the_file(kernel, tmp_path, changed):
+    pq.write_table(pa.table({"item_id": ["a" * 500] * 9}), path := tmp_path / "log.parquet")
+    file = pq.ParquetFile(path)
+    part = file.metadata.row_group(0).column(0)
+    names = ("file_path", "total_compressed_size", "total_uncompressed_size")
+    known = {name: getattr(part, name) for name in (*names, "data_page_offset", "dictionary_page_offset")}
+
+    def chunk(**facts: Any) -> Any:
+        row_group = SimpleNamespace(column=lambda _: SimpleNamespace(**facts))
+        metadata = SimpleNamespace(row_group=lambda _: row_group)
+        described = SimpleNamespace(schema=file.schema, schema_arrow=file.schema_arrow, metadata=metadata)
+        with pa.OSFile(str(path)) as source:
+            return column_chunk(kernel, source, described, 0, "item_id")
+
+    assert chunk(**known)
+    assert chunk(**{**known, **changed}) is None
