@@ -135,7 +135,7 @@ WRONG = {
     "rows": [data({101: 2}), data({101: 4}), data({101: -1}), data({101: MOST_ROWS + 1})],
     "encoding": [data({102: RLE_DICTIONARY}), data({102: 5}), data({102: None}), data_2({104: 6})],
     "levels' encoding": [data({103: None}), data({104: None}), data({103: 4})],
-    "levels": [data({}, levels) for levels in (b"\6\2", b"\6", TWO_AND_NULL)],
+    "levels": [data({}, levels) for levels in (b"\6\2", b"\6", b"\2\2\2\1\2\0", TWO_AND_NULL)],
     "levels that are not there": [data({}, None), data({}, None, b"\0")],
     "counts": [data_2({101: 2}), data_2({103: 2}), data_2({102: 1}), data_2({102: None})],
     "levels' sizes": [data_2({105: -1}), data_2({105: 99}), data_2({106: 1}), data_2({106: None})],
