@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from fanin.calling import log_failure
 from fanin.queue import Effects, QueueKey
 from fanin.queue.maintenance.rounds import Listed, Rounds
 from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.keys import DAY_MINUTES, visit_minute
+from fanin.user_functions import log_failure
 from functions.invocation_metrics.counts import measured
 from functions.invocation_metrics.queueing import Visited, depths
 from functions.wiring import queueing

@@ -16,7 +16,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from fanin.local.dynamodb_engine.checking import checked
-from fanin.local.dynamodb_engine.given import SETTING
+from fanin.local.dynamodb_engine.dynamodb_option import SETTING
 from tests import parsing
 from tests.request_rules import hook, shapes
 

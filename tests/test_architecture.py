@@ -28,8 +28,8 @@ SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")
 BESIDE = [path for room in ("tests", "lab", "website") for path in sorted((ROOT / room).rglob("*.py"))]
 
 LEAVES = {
-    *("fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling", "fanin.isolating"),
-    *("fanin.arguments", "fanin.instants", "fanin.item_ids", "fanin.index_ties"),
+    *("fanin.errors", "fanin.names", "fanin.pacing", "fanin.user_functions", "fanin.isolating"),
+    *("fanin.arguments", "fanin.instants", "fanin.item_ids", "fanin.index_order"),
     *("fanin.result_texts", "fanin.settings", "fanin.types"),
 }
 """Import nothing of the project but errors, so that any room may import them."""
@@ -39,12 +39,12 @@ DOORS: dict[str, set[str]] = {
     "fanin.errors": set(),
     "fanin.names": set(),
     "fanin.pacing": set(),
-    "fanin.calling": {"fanin.errors"},
+    "fanin.user_functions": {"fanin.errors"},
     "fanin.isolating": {"fanin.errors"},
     "fanin.instants": set(),
     "fanin.arguments": {"fanin.errors"},
     "fanin.item_ids": {"fanin.errors"},
-    "fanin.index_ties": set(),
+    "fanin.index_order": set(),
     "fanin.result_texts": {"fanin.errors"},
     "fanin.settings": {"fanin.arguments", "fanin.errors", "fanin.names"},
     "fanin.types": {"fanin.arguments"},
@@ -148,7 +148,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.reconcile",
         "pipeline.table_audit",
         "pipeline.history_tables",
-        "pipeline.without_spark",
+        "pipeline.local_engine",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
         "fanin.Fanin",
@@ -160,7 +160,7 @@ DOORS: dict[str, set[str]] = {
         *LEAVES,
         "fanin.aws",
         "fanin.client.tracing",
-        "pipeline.without_spark",
+        "pipeline.local_engine",
         "pipeline.shared_by_jobs",
         "fanin.cost",
         "fanin.publishing",
@@ -168,7 +168,7 @@ DOORS: dict[str, set[str]] = {
     },
     "pipeline.bulk_ack": {
         *LEAVES,
-        "pipeline.without_spark",
+        "pipeline.local_engine",
         "pipeline.compiled_fold",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
@@ -179,7 +179,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.reconcile": {
         *LEAVES,
         "pipeline.fan_out",
-        "pipeline.without_spark",
+        "pipeline.local_engine",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
         "fanin.cost",
@@ -206,7 +206,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.tracker",
     },
     "pipeline.table_frames": {*LEAVES, "pipeline.shared_by_jobs", "fanin.tracker", "fanin.aws"},
-    "pipeline.without_spark": {*LEAVES, "pipeline.shared_by_jobs"},
+    "pipeline.local_engine": {*LEAVES, "pipeline.shared_by_jobs"},
     "pipeline.compiled_fold": {"pipeline.shared_by_jobs"},
     "pipeline.shared_by_jobs": {*LEAVES, "fanin.tracker"},
     # The demo, a user's app: no other room imports it.

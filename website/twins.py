@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 LIST = "llms.txt"
 REFERENCE = re.compile(r"^::: (\S+)\.(\w+)$", re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
-PROSE = re.compile(r"^[A-Z`*\[].*?(?:\.(?=\s|$)|:$)", re.MULTILINE)
+PROSE = re.compile(r"^[A-Z`*\[](?:\([^)\n]*\)|[^(\n])*?[.:](?=\s|$)", re.MULTILINE)
 LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 TYPE = re.compile(r"(: |-> )'([^']*)'")
 ABOUT_MAX = 200

@@ -21,8 +21,8 @@ from functions.wiring.metered import dynamodb
 if TYPE_CHECKING:
     from fanin.publishing.sender import Sender
     from fanin.s3_publications.allowing import Allowed
-    from fanin.s3_publications.created import Created
     from fanin.s3_publications.model import Order
+    from fanin.s3_publications.object_created import Created
     from fanin.s3_publications.service import Publications
     from fanin.tracker import Tracker
 

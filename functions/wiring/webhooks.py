@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 
 from fanin.aws import clients
 from fanin.aws.messaging.visibility import Visibility
-from fanin.aws.refreshing import Refreshed
+from fanin.aws.rotating_secret import Refreshed
 from fanin.callbacks import Callback, callbacks_of
 from fanin.callbacks.delivering import Deliverer
 from fanin.callbacks.http import Webhook

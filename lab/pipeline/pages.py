@@ -12,7 +12,9 @@ import argparse
 import itertools
 import os
 import statistics
+import sys
 import time
+from collections.abc import Sequence
 from random import Random
 
 from fanin.aws.dynamodb.meter import Meter
@@ -21,7 +23,9 @@ from fanin.pacing import each_in_threads
 from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import PAGE_BITS_MAX
+from lab.pages.results import Table
 from lab.pipeline.canned import FULL, NONE_STORED, Answers, Case, Row, page_row
+from lab.spark.report import PAGES, keep_part
 from pipeline.bulk_ack.write import PAGES_A_CALL, Marker, Portion, Target
 from pipeline.table_frames.tables import Tables
 
@@ -63,19 +67,25 @@ def measured(case: Case, pages: int) -> tuple[float, Meter]:
     return time.process_time() - started, meter
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pages", type=int, default=2_000, help="pages of a round, hundreds")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keep", action="store_true", help="keep the result for docs/performance/spark.md")
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)}")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")  # noqa: S106 - none
+    cells = []
     for name in options.cases or CASES:
         found = [measured(CASES[name], options.pages) for _ in range(options.rounds)]
         cpu, totals = statistics.median(used for used, _ in found) / options.pages, found[0][1].totals
         counts = ", ".join(f"{totals[kind] / options.pages:.2f} {kind}" for kind in KINDS)
         whole = cpu * ROWS / PAGE_BITS_MAX
         print(f"{name:>9}: {cpu * 1e6:>6.0f} us of CPU a page, {counts}; {ROWS:,} rows: {whole:.1f} s")
+        cells.append((name, f"{cpu * 1e6:.0f}", *(f"{totals[kind] / options.pages:.2f}" for kind in KINDS)))
+    if options.keep:
+        command = f"python -m lab.pipeline.pages {' '.join(arguments or sys.argv[1:])}"
+        keep_part(PAGES, command, Table(("page", "us of CPU", "requests", "write units"), cells), [])
 
 
 if __name__ == "__main__":

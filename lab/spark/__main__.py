@@ -19,19 +19,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from lab.pages.page import write
 from lab.pages.revision import ROOT
 from lab.spark.child import FOLDS, NUMBERINGS
 from lab.spark.inputs import write_dataset, write_logs
 from lab.spark.report import Found, Measured, keep_all
 
-JOBS = ("spark", "spark-acks")
+JOBS = ("spark", "spark-numpy", "spark-acks")
+ALONE = ("spark", "spark-acks")
 FAN_OUT = "spark-files"
 FILES = (FAN_OUT, *NUMBERINGS)
 WANTED = ("duckdb", "polars")
+PARTS = ("lab.spark.forms", "lab.spark.small", "lab.pipeline.pages")
+"""What else the page shows: each measures in processes of its own."""
 LIMITS = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -68,7 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = measured(plan, Path(folder))
     if options.keep:
         keep_all(found, f"python -m lab.spark {' '.join(arguments or sys.argv[1:])}", plan.rounds)
-        write(["spark"])
+        for part in PARTS:
+            subprocess.run([sys.executable, "-m", part, "--keep"], cwd=ROOT, check=True)  # noqa: S603 - our own
 
 
 def measured(plan: Plan, folder: Path) -> Found:
@@ -83,7 +87,7 @@ def measured(plan: Plan, folder: Path) -> Found:
     every = _rounds(plan, folder)
     if plan.alone:
         write_logs(folder / str(plan.alone) / "logs", plan.alone)
-    return Found(every, [_once(way, plan.alone, folder) for way in JOBS if plan.alone], on_two)
+    return Found(every, [_once(way, plan.alone, folder) for way in ALONE if plan.alone], on_two)
 
 
 def _rounds(plan: Plan, folder: Path) -> list[Measured]:
@@ -104,10 +108,12 @@ def _once(way: str, size: int, folder: Path, cores: int = 1) -> Measured:
 
 def run(way: str, folder: Path, cores: int = 1, runs: int = 2) -> Mapping[str, object]:
     """Run one way so often in a session of its own, and return what it printed."""
+    root = _without_kernel(folder) if way == "spark-numpy" else ROOT
+    places = root, root / "shared"
     completed = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-m", "lab.spark.child", way, str(folder), str(cores), str(runs)],
-        cwd=ROOT,
-        env={**os.environ, **LIMITS},
+        cwd=root,
+        env={**os.environ, **LIMITS, "PYTHONPATH": os.pathsep.join([*map(str, places), *sys.path])},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -115,6 +121,14 @@ def run(way: str, folder: Path, cores: int = 1, runs: int = 2) -> Mapping[str, o
     )
     answer: Mapping[str, object] = json.loads(completed.stdout.splitlines()[-1])
     return answer
+
+
+def _without_kernel(folder: Path) -> Path:
+    """Return a copy of the code that has no compiled library, for a job and its workers."""
+    root = folder / "without_kernel"
+    for package in ("lab", "pipeline", "shared"):
+        copytree(ROOT / package, root / package, ignore=ignore_patterns("*.so"), dirs_exist_ok=True)
+    return root
 
 
 def _medians(way: str, size: int, answers: Sequence[Mapping[str, object]]) -> Measured:
@@ -143,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs-only", action="store_true", help="the logs by the jobs alone")
     add("--alone", type=int, default=0, metavar="ROWS", help="also so large logs, once, by the jobs alone")
     add("--folder", help="where the files are made, 5 bytes a row (default: that of temporary files)")
-    add("--keep", action="store_true", help="keep the result for docs/performance/spark.md")
+    add("--keep", action="store_true", help="measure the parts, too, and write docs/performance/spark.md")
     return parser
 
 

@@ -29,7 +29,9 @@ FOLDS = {
     "polars-numpy": engines.polars_numpy_fold,
 }
 HERE = {"local": jobs.fold_here, "local-numpy": jobs.fold_here, "local-acks": jobs.ack_here}
+ALONE = ("alone", "alone-numpy")
 NUMBERINGS = {"duckdb-files": engines.duckdb_number, "polars-files": engines.polars_number}
+JOBS = {"spark": jobs.fold, "spark-numpy": jobs.fold, "spark-acks": jobs.ack}
 RUNS = 2
 COMPARED = 100_000_000
 """Rows of logs up to which what the ways have made is compared; more are folded by the jobs alone."""
@@ -38,12 +40,14 @@ HEAD = "00000000-0000-4000-8000-000000000001:00000000-0000-8000-8000-00000000000
 
 def main() -> None:
     way, folder, cores = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    if way in ("local-numpy", "alone-numpy"):
+        patch.object(groups, "kernel", return_value=None).start()
     if way in FOLDS:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
+    elif way in ALONE:
+        found, digest = _runs(jobs.fold_alone(read_logs(folder / "logs"))), ""
     elif way in HERE:
-        if way == "local-numpy":
-            patch.object(groups, "kernel", return_value=None).start()
         found = _runs(lambda: HERE[way](read_logs(folder / "logs")))
         digest = _digest_here(read_logs(folder / "logs"))
     elif way in NUMBERINGS:
@@ -64,7 +68,7 @@ def _spark(way: str, folder: Path, cores: int) -> tuple[list[dict[str, float]], 
             out = folder / "spark-files.parquet"
             found = _runs(lambda: jobs.number(spark, folder / "data.parquet", out))
             return found, numbered(out)
-        logs, job = read_logs(folder / "logs"), {"spark": jobs.fold, "spark-acks": jobs.ack}[way]
+        logs, job = read_logs(folder / "logs"), JOBS[way]
         found = _runs(lambda: job(spark, logs))
         return found, jobs.digest(jobs.longs(spark, logs)) if logs.rows <= COMPARED else ""
 

@@ -99,9 +99,12 @@ def polars_number(dataset: Path, out: Path, head: str) -> None:
 def _polars_indexes(logs: Logs) -> Any:
     import polars as pl  # noqa: PLC0415  # other engines need none
 
-    item = pl.col("item_id")
-    index = item.str.slice(len(logs.head)).cast(pl.Int64).alias("i")
-    rows = pl.scan_parquet(logs.folder / "*.parquet").filter(item.str.starts_with(logs.head)).select(index)
+    item, files = pl.col("item_id"), pl.scan_parquet(logs.folder / "*.parquet")
+    index, of_group = item.str.slice(len(logs.head)), item.str.starts_with(logs.head)
+    if logs.form == "integers":
+        index = pl.col("index")
+        of_group = (pl.col("batch_id") == logs.batch.batch_id) & (pl.col("group_id") == logs.group_id)
+    rows = files.filter(of_group).select(index.cast(pl.Int64).alias("i"))
     return rows.filter(pl.col("i").is_between(0, logs.rows - 1))
 
 

@@ -1,24 +1,25 @@
 """Measures bulk_ack by the form of the rows of its logs, on one core: ``python -m lab.spark.forms``.
 
 Texts, integers and ranges of 64 items, by processes of this machine, beside DuckDB on the same files; texts
-also without the compiled kernel, and by Polars with NumPy. What came out is compared. CPU is the least of
-several runs in a process, without the first: what else the machine does makes each longer.
+also without the compiled kernel, and by Polars with NumPy. What came out is compared. Texts of several
+batches that take turns are folded alone, in memory. CPU is the least of several runs in a process, without
+the first: what else the machine does makes each longer.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lab.pages.results import Table, Target
+from lab.spark import child
 from lab.spark.__main__ import run
-from lab.spark.child import HERE
 from lab.spark.inputs import RANGE, write_logs
-from lab.spark.report import FORMS, keep_part
+from lab.spark.report import BATCHES, FORMS, Part, keep_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,20 @@ class Case:
     form: str
     ways: Sequence[str]
     before: int = 0
-    wanted: float = 0
+    batches: int = 1
+    least: float = 0
 
 
 CASES = [
-    Case("item_id", "texts", ("local", "local-numpy", "duckdb", "polars-numpy")),
-    Case("index", "integers", ("local", "duckdb"), wanted=50),
-    Case("first, last: 64 items", "ranges", ("local",), wanted=500),
+    Case("item_id", "texts", ("local", "local-numpy", "duckdb", "polars", "polars-numpy")),
+    Case("index", "integers", ("local", "duckdb", "polars", "polars-numpy"), least=50),
+    Case("first, last: 64 items", "ranges", ("local",), least=500),
     Case("the same, each in two longs of 64 bits", "ranges", ("local",), before=1),
+]
+ALONE = [
+    Case("one batch", "texts", child.ALONE),
+    Case("8 batches", "texts", child.ALONE, batches=8, least=20),
+    Case("1,000 batches", "texts", child.ALONE, batches=1000, least=5),
 ]
 WHY = "a fifth to a third of the CPU reads Parquet, as much sets bits, more than the core's own caches hold"
 
@@ -50,18 +57,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--keep", action="store_true", help="keep the result for docs/performance/spark.md")
     options = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
-        found = [_measured(case, Path(folder), options) for case in CASES]
+        found, alone = ([_measured(each, Path(folder), options) for each in some] for some in (CASES, ALONE))
     if options.keep:
-        _keep(found, f"python -m lab.spark.forms {' '.join(arguments or sys.argv[1:])}")
+        _keep(found, alone, f"python -m lab.spark.forms {' '.join(arguments or sys.argv[1:])}")
 
 
 def _measured(case: Case, folder: Path, options: argparse.Namespace) -> dict[str, float]:
     """Return the million items a CPU second of each way."""
-    place = folder / f"{case.form}-{case.before}"
-    write_logs(place / "logs", options.rows, case.form, case.before)
+    place = folder / f"{case.ways[0]}-{case.form}-{case.before}-{case.batches}"
+    write_logs(place / "logs", options.rows, case.form, case.before, case.batches)
     items = options.rows * (RANGE if case.form == "ranges" else 1)
     rates, digests = {}, set()
-    for way in [way for way in case.ways if way in HERE or not options.local_only]:
+    for way in [way for way in case.ways if way not in child.FOLDS or not options.local_only]:
         answer = run(way, place, runs=options.runs + 1)
         digests.add(answer["digest"])
         rates[way] = items / min(each["cpu"] for each in answer["runs"][1:]) / 1e6  # type: ignore[index]
@@ -70,18 +77,31 @@ def _measured(case: Case, folder: Path, options: argparse.Namespace) -> dict[str
     return rates
 
 
-def _keep(found: Sequence[dict[str, float]], command: str) -> None:
+def _keep(found: Sequence[dict[str, float]], alone: Sequence[dict[str, float]], command: str) -> None:
+    columns = {"local": "bulk_ack --dry-run, local", "local-numpy": "without the kernel"}
+    columns |= {"duckdb": "DuckDB", "polars": "Polars", "polars-numpy": "Polars, folded by NumPy"}
+    forms = list(zip(CASES, found, strict=True))
+    targets = [_target(FORMS, case, rates["local"]) for case, rates in forms if case.least]
+    keep_part(FORMS, command, _table("columns", columns, forms), targets)
+    columns = {"alone": "the fold, by the kernel", "alone-numpy": "by NumPy"}
+    batches = list(zip(ALONE, alone, strict=True))
+    targets = [_target(BATCHES, case, rates["alone"]) for case, rates in batches if case.least]
+    keep_part(BATCHES, command, _table("texts of", columns, batches), targets)
+
+
+def _table(
+    first: str, columns: Mapping[str, str], found: Sequence[tuple[Case, Mapping[str, float]]]
+) -> Table:
     cells = [
-        (case.name, *(f"{rates[way]:,.0f}" if way in rates else "" for way in ("local", "duckdb")))
-        for case, rates in zip(CASES, found, strict=True)
+        (case.name, *(f"{rates[way]:,.0f}" if way in rates else "" for way in columns))
+        for case, rates in found
     ]
-    targets = [_target(case, rates["local"]) for case, rates in zip(CASES, found, strict=True) if case.wanted]
-    keep_part(FORMS, command, Table(("columns", "bulk_ack --dry-run, local", "DuckDB"), cells), targets)
+    return Table((first, *columns.values()), cells)
 
 
-def _target(case: Case, rate: float) -> Target:
-    what = f"{FORMS.targets} {case.name}, items a second and core"
-    return Target(what, f"at least {case.wanted:.0f} M", f"{rate:.0f} M", rate >= case.wanted, WHY)
+def _target(part: Part, case: Case, rate: float) -> Target:
+    subject = f"{part.targets} {case.name}, items a second and core"
+    return Target(subject, f"at least {case.least:.0f} M", f"{rate:.0f} M", rate >= case.least, WHY)
 
 
 if __name__ == "__main__":

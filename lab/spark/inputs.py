@@ -30,35 +30,40 @@ _LABEL = "batch.pickle"
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """A folder of ack logs: *rows* acks of one group of *batch*, in the *form* of its rows."""
+    """A folder of ack logs: *rows* acks of one group of *batch*, in the *form* of its rows.
+
+    *others*: batches and groups whose acks take turns with its own.
+    """
 
     folder: Path
     batch: Batch
     group_id: str
     rows: int
     form: str = "texts"
+    others: tuple[tuple[Batch, str], ...] = ()
 
     @property
     def head(self) -> str:
-        """Return the beginning of each id."""
-        return f"{self.batch.batch_id}:{self.group_id}:"
+        """Return the beginning of each id of the batch."""
+        return self.heads[0]
+
+    @property
+    def heads(self) -> list[str]:
+        """Return the beginnings of the ids of each group."""
+        groups = [(self.batch, self.group_id), *self.others]
+        return [f"{batch.batch_id}:{group_id}:" for batch, group_id in groups]
 
 
-def write_logs(folder: Path, rows: int, form: str = "texts", before: int = 0) -> Logs:
+def write_logs(folder: Path, rows: int, form: str = "texts", before: int = 0, batches: int = 1) -> Logs:
     """Write logs of *rows* acks, not a multiple of 3, in no order; some items are acked twice.
 
     *form*: one of FORMS. *before*: items of the batch before those of the group, which has one for each row,
-    or a range.
+    or a range. *batches*: rows of texts take turns among so many.
     """
     assert rows % 3
-    store = MemoryStore()
-    tracker = Tracker(store)
-    batch = tracker.open(TENANT, OpenBatch())
-    if before:
-        tracker.add(TENANT, batch.batch_id, before)
     items = rows * (RANGE if form == "ranges" else 1)
-    group = tracker.add(TENANT, batch.batch_id, items).groups[0]
-    logs = Logs(folder, store.batches[BatchKey(TENANT, batch.batch_id)], group.id, rows, form)
+    (batch, group_id), *others = [_opened(before, items) for _ in range(batches)]
+    logs = Logs(folder, batch, group_id, rows, form, tuple(others))
     folder.mkdir(parents=True)
     step = min(FILE_ROWS, -(-rows // 4))
     for number, first in enumerate(range(0, rows, step)):
@@ -66,6 +71,17 @@ def write_logs(folder: Path, rows: int, form: str = "texts", before: int = 0) ->
         pq.write_table(table, folder / f"{number:04}.parquet", compression="zstd")
     (folder.parent / _LABEL).write_bytes(pickle.dumps(logs))
     return logs
+
+
+def _opened(before: int, items: int) -> tuple[Batch, str]:
+    """Return a batch with *before* items, and the id of its next group, of *items*."""
+    store = MemoryStore()
+    tracker = Tracker(store)
+    batch = tracker.open(TENANT, OpenBatch())
+    if before:
+        tracker.add(TENANT, batch.batch_id, before)
+    group = tracker.add(TENANT, batch.batch_id, items).groups[0]
+    return store.batches[BatchKey(TENANT, batch.batch_id)], group.id
 
 
 def read_logs(folder: Path) -> Logs:
@@ -106,8 +122,10 @@ def _rows(first: int, last: int) -> pa.Table:
 
 
 def _texts(logs: Logs, numbers: NDArray[np.int64]) -> pa.Table:
-    texts = pa.array(numbers).cast(pa.string())
-    return pa.table({"item_id": pc.binary_join_element_wise(logs.head, texts, "")})
+    heads = logs.heads
+    texts = pa.array(numbers // len(heads)).cast(pa.string())
+    head = pa.array(heads).take(pa.array(numbers % len(heads)))
+    return pa.table({"item_id": pc.binary_join_element_wise(head, texts, "")})
 
 
 def _integers(logs: Logs, numbers: NDArray[np.int64]) -> pa.Table:

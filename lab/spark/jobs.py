@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from lab.spark.inputs import TENANT, Logs
 from lab.spark.tables import AnsweredTables
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
+from pipeline.bulk_ack.fold import Folder
 from pipeline.bulk_ack.local import LocalEngine
+from pipeline.bulk_ack.logs import read
 from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.fan_out.on_spark import SparkEngine as FanOutEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
@@ -47,6 +49,19 @@ def fold_here(logs: Logs) -> None:
     """Run bulk_ack with --dry-run in this process."""
     engine = LocalEngine(cores=1)
     bulk_acking.preview(engine, engine.list_logs([str(logs.folder)]), _request(logs), _unreported)
+
+
+def fold_alone(logs: Logs) -> Callable[[], None]:
+    """Return the work of folding logs that are read before, without Spark, files and requests."""
+    batches = [logs.batch, *(batch for batch, _ in logs.others)]
+    registry = {batch.key: batch for batch in batches}
+    portions = [each for path in sorted(logs.folder.iterdir()) for each in read(str(path))]
+
+    def work() -> None:
+        folder = Folder(registry, TENANT)
+        assert not [row for portion in portions for row in folder.take(portion, "")]
+
+    return work
 
 
 def ack_here(logs: Logs) -> None:

@@ -13,6 +13,7 @@ from lab.pages.revision import commit
 
 NAMES = {
     "spark": "bulk_ack --dry-run",
+    "spark-numpy": "bulk_ack --dry-run, without the compiled kernel",
     "spark-acks": "bulk_ack, its requests answered at once",
     "duckdb": "DuckDB",
     "polars": "Polars",
@@ -34,12 +35,11 @@ class Part:
     targets: str
 
 
-SMALL = Part(
-    "small",
-    "small-run",
-    "bulk_ack of 1 M string ids from the shell, by processes of this machine, CPU seconds",
-)
+SMALL = Part("small", "small-run", "from the shell:")
 FORMS = Part("forms", "forms-run", "bulk_ack --dry-run by this machine, rows of")
+BATCHES = Part("batches", "batches-run", "the fold alone,")
+PAGES = Part("pages", "pages-run", "pages,")
+PARTS = (SMALL, FORMS, BATCHES, PAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,13 @@ def keep_part(part: Part, command: str, table: Table, targets: Sequence[Target])
 
 def _of_parts(last: Result | None) -> tuple[dict[str, Table], dict[str, str], list[Target]]:
     """Return the tables, the figures and the targets of the parts in the last result."""
-    measured = [part for part in (SMALL, FORMS) if last and part.table in last.tables]
+    measured = [part for part in PARTS if last and part.table in last.tables]
     if last is None or not measured:
-        return {}, {part.run: "not measured" for part in (SMALL, FORMS)}, []
+        return {}, {part.run: "not measured" for part in PARTS}, []
     prefixes = tuple(part.targets for part in measured)
     return (
         {part.table: last.tables[part.table] for part in measured},
-        {part.run: last.figures.get(part.run, "not measured") for part in (SMALL, FORMS)},
+        {part.run: last.figures.get(part.run, "not measured") for part in PARTS},
         [each for each in last.targets if each.what.startswith(prefixes)],
     )
 
@@ -143,7 +143,11 @@ def _row(each: Measured) -> tuple[str, ...]:
 
 
 def _plot(found: Found) -> Plot:
-    ways = [way for way in ("spark", "spark-acks", "polars-numpy", "polars", "duckdb") if found.of(way)]
+    ways = [
+        way
+        for way in ("spark", "spark-numpy", "spark-acks", "polars-numpy", "polars", "duckdb")
+        if found.of(way)
+    ]
     lines = {NAMES[way]: [(each.rows / 1e6, each.again) for each in found.of(way)] for way in ways}
     return Plot(
         "CPU of folding ack logs to bitmaps, by their rows", "million rows", "CPU seconds", lines=lines
@@ -151,7 +155,7 @@ def _plot(found: Found) -> Plot:
 
 
 def _figures(found: Found) -> Iterator[tuple[str, str]]:
-    for way in ("spark", "spark-acks", "duckdb", "polars", "polars-numpy"):
+    for way in ("spark", "spark-numpy", "spark-acks", "duckdb", "polars", "polars-numpy"):
         yield f"{way}-slope", f"{found.slope(way) / 1e6:.1f}"
         yield f"{way}-largest", f"{found.of(way)[-1].rate / 1e6:.1f}"
     smallest, *_, largest = found.of("spark")
@@ -175,20 +179,22 @@ def _targets(found: Found) -> Iterator[Target]:
 def _rates(found: Found) -> Iterator[Target]:
     whole = found.of("spark")[-1]
     million = f"{whole.rows / 1e6:.0f} M"
-    yield Target(
-        f"bulk_ack --dry-run of {million} string ids, rows a second and core",
-        "at least 5 M",
-        f"{whole.rate / 1e6:.1f} M",
-        whole.rate >= 5e6,
-        f"what each run costs whatever its rows; {found.slope('spark') / 1e6:.1f} M without it",
-    )
+    for way, least in (("spark", 14), ("spark-numpy", 9)):
+        job = found.of(way)[-1]
+        yield Target(
+            f"{NAMES[way]}, of {million} string ids, rows a second and core",
+            f"at least {least} M",
+            f"{job.rate / 1e6:.1f} M",
+            job.rate >= least * 1e6,
+            f"what each run costs whatever its rows; {found.slope(way) / 1e6:.1f} M without it",
+        )
     acks = found.of("spark-acks")[-1]
     yield Target(
-        f"bulk_ack of {million} string ids with its pages, rows a second and core",
-        "at least 5 M",
-        f"{acks.rate / 1e6:.1f} M",
-        acks.rate >= 5e6,
-        "requests and the tracker's code take 0.08 ms of CPU a page; cheaper reads would move it",
+        f"bulk_ack of {million} string ids with its pages through the store, CPU seconds",
+        "at most 12",
+        f"{acks.again:.1f}",
+        acks.again <= 12,
+        f"of which {acks.again - whole.again:.1f} are the requests and the tracker's code",
     )
 
 
@@ -198,11 +204,10 @@ def _ratio(found: Found) -> Target:
     ratio = whole.rate / sql
     return Target(
         f"bulk_ack --dry-run of {whole.rows / 1e6:.0f} M string ids, in the faster of DuckDB and Polars",
-        "at least 10",
+        "at least 2.5",
         f"{ratio:.2f}",
-        ratio >= 10,
-        f"it folds {sql / 1e6:.1f} M rows a second of one core; half of the job's CPU reads strings from"
-        " Parquet, so a faster fold gains a factor of two at most",
+        ratio >= 2.5,
+        f"it folds {sql / 1e6:.1f} M rows a second of one core",
     )
 
 
@@ -211,9 +216,9 @@ def _linear(found: Found, alone: Measured) -> Target:
     ratio = alone.rate / largest.rate
     return Target(
         f"{NAMES[alone.way]}, rows a CPU second at {alone.rows:,} in those at {largest.rows:,}",
-        "at least 1",
+        "at least 0.9",
         f"{ratio:.2f}",
-        ratio >= 1,
+        ratio >= 0.9,
         "the bits of a billion items are 125 MB, which no cache of the core holds",
     )
 

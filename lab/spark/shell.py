@@ -1,6 +1,7 @@
 """A job as from a shell, over prepared answers of AWS: ``python -m lab.spark.shell JOB FOLDER [options]``.
 
-*JOB*: bulk_ack, or fan_out to files. The last line is the CPU of all processes from their start on.
+*JOB*: bulk_ack, bulk_ack-cold, which uses no archive of classes, or fan_out to files. The last line is the
+CPU of all processes from their start on.
 """
 
 from __future__ import annotations
@@ -19,13 +20,18 @@ from lab.spark.inputs import TENANT, read_logs
 from lab.spark.tables import AnsweredTables
 from lab.spark.usage import cpu_seconds
 from pipeline.jobs import bulk_ack, fan_out
+from pipeline.shared_by_jobs import session
 from pipeline.table_frames import options as naming
 from pipeline.table_frames.tables import Tables
+
+COLD = "bulk_ack-cold"
 
 
 def main() -> None:
     job, folder, *own = sys.argv[1:]
-    {"bulk_ack": _bulk_ack, "fan_out": _fan_out}[job](Path(folder), own)
+    if job == COLD:
+        session.CLASS_ARCHIVE = Path()
+    {"bulk_ack": _bulk_ack, COLD: _bulk_ack, "fan_out": _fan_out}[job](Path(folder), own)
     print(cpu_seconds())
 
 

@@ -25,13 +25,13 @@ from pipeline.fan_out.parts import (
     sparks_schema,
     starts,
 )
+from pipeline.local_engine import pieces
+from pipeline.local_engine.listing import ON_THIS_MACHINE, listed
+from pipeline.local_engine.output import writing
+from pipeline.local_engine.pieces import Footer, Piece, RowGroup, Share
 from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.files import suffix, whole
 from pipeline.shared_by_jobs.output import is_committed
-from pipeline.without_spark import pieces
-from pipeline.without_spark.listing import ON_THIS_MACHINE, listed
-from pipeline.without_spark.output import writing
-from pipeline.without_spark.pieces import Footer, Piece, RowGroup, Share
 
 NUMBERED = pa.schema(
     [

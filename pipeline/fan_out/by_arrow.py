@@ -16,10 +16,10 @@ from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import MessageTask, NumberTask, StoredManifest, Written
 from pipeline.fan_out.parts import COLUMNS, AnotherSource, Label, Part, check_label, check_lengths
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
+from pipeline.local_engine import output, pieces
+from pipeline.local_engine.pieces import Share
 from pipeline.shared_by_jobs.files import whole
 from pipeline.shared_by_jobs.output import is_committed
-from pipeline.without_spark import output, pieces
-from pipeline.without_spark.pieces import Share
 
 Run = Callable[[Callable[..., Any], Sequence[Any], Sequence[str]], list[Any]]
 """Runs a function once for each task and returns what it returned; the third are the paths that it uses."""

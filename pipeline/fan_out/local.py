@@ -30,11 +30,11 @@ from pipeline.fan_out.send import (
     rows_together,
     send_rows,
 )
+from pipeline.local_engine import output
+from pipeline.local_engine.listing import ON_THIS_MACHINE, NotListed, listed
+from pipeline.local_engine.processes import Clock, Processes
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, moving
-from pipeline.without_spark import output
-from pipeline.without_spark.listing import ON_THIS_MACHINE, NotListed, listed
-from pipeline.without_spark.processes import Clock, Processes
 
 T = TypeVar("T")
 

@@ -28,9 +28,9 @@ from pipeline.fan_out.parts import (
     place,
     starts,
 )
+from pipeline.local_engine import pieces
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.output import is_committed, refuse_foreign, require_committed
-from pipeline.without_spark import pieces
 
 _WRITING = {
     "compression": "zstd",

@@ -19,12 +19,12 @@ from pipeline.fan_out.json_texts import NoJson
 from pipeline.fan_out.parts import COLUMNS, Part, check_label
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
 from pipeline.fan_out.send import Queue, paced, send_all
+from pipeline.local_engine.listing import NotListed
 from pipeline.shared_by_jobs import datasets, output
 from pipeline.shared_by_jobs.check import has_cluster
 from pipeline.shared_by_jobs.files import whole
 from pipeline.shared_by_jobs.progress import Report, watching
 from pipeline.shared_by_jobs.stages import slots_of
-from pipeline.without_spark.listing import NotListed
 
 _WRITTEN = "name string, part int, rows long, size long, widest long"
 _NO_ARROW = (NotByArrow, NoJson, NotListed, OSError, pa.ArrowException)

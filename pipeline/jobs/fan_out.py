@@ -18,6 +18,8 @@ from fanin.tracker.rules.options import PUBLISHED
 from pipeline.fan_out import send
 from pipeline.fan_out.local import REFUSALS, LocalEngine
 from pipeline.fan_out.publish import Engine, FanOutRequest, fan_out, preview
+from pipeline.local_engine import engines
+from pipeline.local_engine.arrow import without_pandas
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.arguments import (
     add_batch_options,
@@ -29,8 +31,6 @@ from pipeline.shared_by_jobs.arguments import (
 )
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer
-from pipeline.without_spark import engines
-from pipeline.without_spark.arrow import without_pandas
 
 REQUIRED = {"manifest": "--manifest", "api_url": "--api-url"}
 

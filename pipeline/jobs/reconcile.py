@@ -16,6 +16,9 @@ from collections.abc import Sequence
 from fanin.tracker import BatchKey
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import NotByArrow
+from pipeline.local_engine import engines
+from pipeline.local_engine.arrow import without_pandas
+from pipeline.local_engine.listing import NotListed, listed
 from pipeline.reconcile import local
 from pipeline.reconcile.rules import ReconcileRequest
 from pipeline.shared_by_jobs.arguments import cores_of, job_parser
@@ -24,9 +27,6 @@ from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.table_frames import options as shared
-from pipeline.without_spark import engines
-from pipeline.without_spark.arrow import without_pandas
-from pipeline.without_spark.listing import NotListed, listed
 
 SENTENCES = {
     **engines.CHOSEN,

@@ -13,6 +13,9 @@ from collections.abc import Sequence
 
 from fanin.cost import estimate as cost
 from pipeline.fan_out import send
+from pipeline.local_engine import engines
+from pipeline.local_engine.arrow import without_pandas
+from pipeline.local_engine.listing import listed
 from pipeline.reconcile import local_redrive
 from pipeline.reconcile.resending import RedriveRequest
 from pipeline.shared_by_jobs.arguments import chunk_size, cores_of, job_parser, positive
@@ -21,9 +24,6 @@ from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.table_frames import options as shared
 from pipeline.table_frames.tables import Tables
-from pipeline.without_spark import engines
-from pipeline.without_spark.arrow import without_pandas
-from pipeline.without_spark.listing import listed
 
 SENTENCES = {
     **engines.CHOSEN,

@@ -17,6 +17,8 @@ from fanin.tracker import BatchKey
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import StoredManifest
 from pipeline.fan_out.parts import SPARKS_SCHEMA
+from pipeline.local_engine import output
+from pipeline.local_engine.processes import Clock, Processes
 from pipeline.reconcile.rules import Label, Part, ReconcileRequest, batch_of, refuse_malformed
 from pipeline.reconcile.steps import labelled_part, report_batch, report_saved, require_manifest
 from pipeline.shared_by_jobs import bitmaps
@@ -29,8 +31,6 @@ from pipeline.table_frames.export import DataFile
 from pipeline.table_frames.rows import Facts, facts_of
 from pipeline.table_frames.scanning import Segment, location, row_of, scan
 from pipeline.table_frames.tables import Tables
-from pipeline.without_spark import output
-from pipeline.without_spark.processes import Clock, Processes
 
 S = TypeVar("S")
 T = TypeVar("T")

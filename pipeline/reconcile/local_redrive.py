@@ -17,15 +17,15 @@ from pipeline.fan_out.arrow_files import in_order
 from pipeline.fan_out.local import Sending, processes_of, run_sending, sending_of
 from pipeline.fan_out.parts import SPARKS_SCHEMA
 from pipeline.fan_out.send import Row, every_row
+from pipeline.local_engine import pieces
+from pipeline.local_engine.listing import listed
+from pipeline.local_engine.pieces import Footer, Share
 from pipeline.reconcile.local import SAVED
 from pipeline.reconcile.resending import Fresh, RedriveRequest, linked, live_batch, reported
 from pipeline.reconcile.rules import LABEL, CannotReconcile, Label
 from pipeline.shared_by_jobs.output import is_committed
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
-from pipeline.without_spark import pieces
-from pipeline.without_spark.listing import listed
-from pipeline.without_spark.pieces import Footer, Share
 
 
 class SavedRows(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.aws.refreshing import Refreshed, SecretUnreadable
+from fanin.aws.rotating_secret import Refreshed, SecretUnreadable
 from fanin.callbacks.delivering import Deliverer
 from fanin.callbacks.http import Webhook, signature
 from fanin.callbacks.secrets import keys_of

@@ -14,7 +14,7 @@ from fanin import local
 from fanin.cli.app import app
 from fanin.cli.terminal import stopping
 from fanin.cli.terminal.exits import ExitCode
-from fanin.local.emulator_process.event_log import EventLog
+from fanin.local.event_log import EventLog
 from tests.dashboard.process import running
 
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?t=[\w-]{43}")

@@ -11,10 +11,10 @@ from functools import partial, wraps
 import pytest
 
 from fanin import Fanin, InvalidRequest
-from fanin.calling import WorkNotDone
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
+from fanin.user_functions import WorkNotDone
 from tests.client.conftest import TENANT, sqs_event
 
 

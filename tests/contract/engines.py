@@ -23,7 +23,7 @@ from botocore.config import Config
 from moto import mock_aws
 
 from fanin.local.dynamodb_engine import amazon
-from fanin.local.dynamodb_engine.given import Address, parse
+from fanin.local.dynamodb_engine.dynamodb_option import Address, parse
 from fanin.local.emulator_process import emulator
 from tests.contract import dynalite, emulated, moto_clients
 from tests.contract.tables import deep_recursion

@@ -10,7 +10,7 @@ import pytest
 from fanin.local import LocalRunError
 from fanin.local.deploying import assembly
 from fanin.local.deploying.assembly import Assembly, Asset, fingerprint, kept_assembly
-from fanin.local.origin import Origin, clone, installed, origin
+from fanin.local.deployment_source import Origin, clone, installed, origin
 
 CONTEXT = {"stage": "local", "archive": False}
 PACKAGED = ("fanin_cdk/app.py", "fanin_cdk/functions/one.py", "fanin_cdk/requirements.txt")

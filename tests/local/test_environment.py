@@ -16,7 +16,7 @@ from fanin.cli.app import app
 from fanin.cli.arguments.where import Where
 from fanin.cli.terminal.exits import UsageError
 from fanin.local import run_directories
-from fanin.local.origin import ORIGIN
+from fanin.local.deployment_source import ORIGIN
 from fanin.local.run_directories import State
 
 ROOT = Path(__file__).resolve().parents[2]

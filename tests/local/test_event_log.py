@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from fanin.local.emulator_process.bus_listener import BusListener
-from fanin.local.emulator_process.event_log import KEPT, EventLog
+from fanin.local.bus_listener import BusListener
+from fanin.local.event_log import KEPT, EventLog
 
 
 def test_the_last_events_are_kept_in_two_bounded_files(tmp_path):

@@ -12,7 +12,7 @@ from fanin.cli.app import app
 from fanin.cli.local_run import local as command
 from fanin.local import LocalRun, LocalRunError
 from fanin.local.deploying import assembly
-from fanin.local.origin import clone
+from fanin.local.deployment_source import clone
 
 
 @pytest.fixture

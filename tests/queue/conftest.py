@@ -14,10 +14,10 @@ from fanin.queue import Effects, Job, MemoryDoorbell, NewJob, Options, Queue, Qu
 from fanin.queue.maintenance.sleeping import SETTLE_SECONDS
 from fanin.queue.maintenance.visiting import visit
 from fanin.queue.memory import MemoryStore
+from fanin.queue.producer import Producer
 from fanin.queue.rules.model import OnBusy
 from fanin.queue.sessions.background import Duty
 from fanin.queue.sessions.claims import Claims
-from fanin.queue.sessions.producer import Producer
 from fanin.queue.sessions.session import Session, enter
 from tests.scripted import Scripted
 

@@ -12,9 +12,9 @@ from fanin.queue.administration import removing
 from fanin.queue.administration.changing import delete_jobs, pause, resume
 from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.administration.raising import raise_parts
+from fanin.queue.producer import Producer
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
-from fanin.queue.sessions.producer import Producer
 from tests.queue.conftest import KEY, Bench, fail
 
 

@@ -16,8 +16,8 @@ from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PARTS_MAX, QUEUE_FORM, PartKey, job_key, part_of
 from fanin.queue.rules.lifecycle import ClaimStatus
-from fanin.queue.rules.members import Watch, change_seconds, look_seconds, neighbours, overdue, owned
 from fanin.queue.rules.model import Dead, EarlierJob, GivenBack, JobState, Member, Rerun, digest_of
+from fanin.queue.rules.part_owners import Watch, change_seconds, look_seconds, neighbours, overdue, owned
 
 QUEUE = QueueKey("t", "q")
 

@@ -9,8 +9,8 @@ from moto import mock_aws
 
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.rules.members import CROWD, neighbours
 from fanin.queue.rules.model import Member
+from fanin.queue.rules.part_owners import CROWD, neighbours
 from fanin.queue.sessions.session import enter
 from lab.requests.watching import units_a_second
 from tests.contract import moto_clients

@@ -84,7 +84,8 @@ def shapes(operation: str, request: Mapping[str, Any]) -> list[str]:
     tables = [next(iter(each.values()))["TableName"] for each in actions]
     pages = [each for each, table in zip(actions, tables, strict=True) if table != tables[-1]]
     others = [each for each, table in zip(actions, tables, strict=True) if table == tables[-1]]
-    parts: list[Mapping[str, Any]] = [{"TransactItems": [page, *others]} for page in pages]
+    updates = all("Update" in each for each in actions)
+    parts: list[Mapping[str, Any]] = [{"TransactItems": [page, *others]} for page in pages if updates]
     return [found for part in parts or [request] if (found := shape(operation, part))]
 
 

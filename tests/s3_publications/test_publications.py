@@ -20,9 +20,9 @@ from fanin.publishing.row_sources import objects
 from fanin.publishing.sender import Sender
 from fanin.s3_publications import reading
 from fanin.s3_publications.allowing import Allowed, check_allowed, orders_of
-from fanin.s3_publications.created import Created
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order
+from fanin.s3_publications.object_created import Created
 from fanin.s3_publications.parsing import message_of
 from fanin.s3_publications.service import Publications, StepResult
 from fanin.settings.tracking import Tables

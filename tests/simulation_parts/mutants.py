@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.queue import context
+from fanin.queue import context, producer
 from fanin.queue.config_cache import ConfigCache
 from fanin.queue.maintenance import raise_phases
 from fanin.queue.maintenance.raise_phases import Drain
@@ -17,7 +17,6 @@ from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.key_rows import KeyRows, rows_of
-from fanin.queue.sessions import producer
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_parts.run import ROOM
 

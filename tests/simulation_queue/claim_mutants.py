@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fanin.queue import producer
 from fanin.queue.administration import part_reads
 from fanin.queue.maintenance import maintenance
 from fanin.queue.maintenance.maintenance import SessionWatch
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import order
 from fanin.queue.rules.model import SECOND_US
-from fanin.queue.sessions import producer
 from fanin.queue.sessions.claims import CLAIM_ROUNDS, Claims
 from tests.simulating.mutants import Mutant
 

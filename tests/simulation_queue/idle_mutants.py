@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.errors import Conflict
+from fanin.queue import producer
 from fanin.queue.administration import removing
 from fanin.queue.context import QueueContext
 from fanin.queue.maintenance import sleeping
 from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.model import Member
-from fanin.queue.sessions import producer
 from tests.simulating.mutants import Mutant
 
 _observed, _proceed = sleeping.observed, removing.proceed

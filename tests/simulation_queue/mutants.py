@@ -8,7 +8,7 @@ from dataclasses import replace
 from fanin.queue.administration.listing import Listings
 from fanin.queue.maintenance.maintenance import Maintenance, SessionWatch
 from fanin.queue.memory import MemoryStore
-from fanin.queue.rules import lifecycle, members
+from fanin.queue.rules import lifecycle, part_owners
 from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
@@ -273,7 +273,7 @@ MUTANTS = (
     ),
     Mutant("a take gives at most what was asked", (Claims, "take_these", _take_some_more)),
     Mutant("the worker that frees a claim takes the job", (Maintenance, "pop_freed", lambda self, most: [])),
-    Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=10_056),
+    Mutant("two sessions watch each one", (part_owners, "NEIGHBOURS", 1), since=10_056),
     Mutant(
         "missed heartbeats of a neighbour have all others noted",
         (SessionWatch, "_alarm", lambda self, seen, at: None),

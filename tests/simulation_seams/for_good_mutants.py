@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.client.consuming import consumer
+from fanin.client.consuming.chunk_consumer import Part
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.consuming.each import Part
 from fanin.client.consuming.settling import Worked
 from fanin.client.consuming.skipping import FailuresForGood
 from fanin.client.handing_over import under_work

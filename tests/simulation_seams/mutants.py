@@ -10,10 +10,10 @@ from itertools import count
 from fanin.api.bus_events import task_acks, workflow_callbacks
 from fanin.callbacks.delivering import Delivered
 from fanin.client.batch import Batch as ClientBatch
-from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
+from fanin.client.consuming import chunk_consumer, consumer, consumers, ordering, settling, skipping
+from fanin.client.consuming.chunk_consumer import Part
 from fanin.client.consuming.chunks import Chunk
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.consuming.each import Part
 from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
 from fanin.client.handing_over import handing, under_work
@@ -198,7 +198,7 @@ MUTANTS = (
     Mutant("each redelivered record is acked alone", (consumer, "runs_of", _redelivered_together)),
     Mutant("redelivered records go last", (consumer, "runs_of", _redelivered_first)),
     Mutant("the order of redelivered records changes", (ordering, "in_turn", _as_ever)),
-    Mutant("the order of a redelivered chunk changes", (each, "in_turn", _as_ever)),
+    Mutant("the order of a redelivered chunk changes", (chunk_consumer, "in_turn", _as_ever)),
     Mutant(
         "an owner that the client makes is noticed", (handing, "owner_created", lambda *_, error=None: None)
     ),
@@ -245,7 +245,10 @@ MUTANTS = (
     Mutant("a function has the item of its thread", (under_work, "_here", _latest_call)),
     Mutant("no work begins behind a message that returns", (Tally, "is_behind", lambda self, record: False)),
     Mutant("a message returns behind one that does", (settling, "behind", lambda records, returned: [])),
-    Mutant("no item of a chunk begins behind one that raised", (each, "is_in_order", lambda record: False)),
+    Mutant(
+        "no item of a chunk begins behind one that raised",
+        (chunk_consumer, "is_in_order", lambda record: False),
+    ),
     *REPAIR_MUTANTS,
     *RESULT_MUTANTS,
     *ANNOUNCING_MUTANTS,

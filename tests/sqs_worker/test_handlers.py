@@ -8,7 +8,7 @@ import threading
 import boto3
 import pytest
 
-from fanin.client.consuming.each import EachConsumer
+from fanin.client.consuming.chunk_consumer import EachConsumer
 from fanin.client.sqs_worker.handlers import consumer_of
 from fanin.errors import InvalidRequest, NotFound
 from fanin.testing import FakeFanin

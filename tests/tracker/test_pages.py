@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.tracker.reads.thinning import Part, fair_shares, nth, period_of, spaced, weights_of
+from fanin.tracker.reads.page_sampling import Part, fair_shares, nth, period_of, spaced, weights_of
 from fanin.tracker.rules.page import Page, PageMasks, bits_of, digits, mask_of
 from fanin.tracker.rules.tree import Shape, capacity, height, stretches, tails
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fanin.local import LocalRun
 from fanin.local.deploying.assembly import kept_assembly, synthesise
-from fanin.local.origin import ORIGIN, Origin
+from fanin.local.deployment_source import ORIGIN, Origin
 from fanin_cdk.packaging.node import choose_node
 
 ROOT = Path(__file__).resolve().parents[3]

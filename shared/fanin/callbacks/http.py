@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import urllib3
 
 from fanin.aws.forking import PerProcess
-from fanin.aws.refreshing import Refreshed, SecretUnreadable
+from fanin.aws.rotating_secret import Refreshed, SecretUnreadable
 from fanin.callbacks.secrets import Keys
 from fanin.grouper.batch_api_calls.http import pool_without_retries
 from fanin.grouper.batch_api_calls.timeouts import answered_within

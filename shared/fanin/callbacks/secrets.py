@@ -12,7 +12,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fanin.aws.calls import send
-from fanin.aws.refreshing import SecretUnreadable, reason_of
+from fanin.aws.rotating_secret import SecretUnreadable, reason_of
 from fanin.errors import FaninError
 
 KEY = re.compile(r"[\x21-\x7e]{16,4096}")

@@ -7,7 +7,7 @@ terminal it prints tables, elsewhere lines separated by tabs, with ``--json`` th
 
     main.py --> app.py --> batches/            the verbs of batches
                            queues_and_tasks/   work queues, workers, tasks
-                           reports/            the dashboard, the history, costs
+                           dashboard_and_reports/ the dashboard, the history, costs
                            local_run/          the local run
                            mcp.py              the verbs as tools
                              |--> arguments/  BATCH, ITEM, and which API is asked

@@ -16,9 +16,9 @@ from functools import cache, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from fanin.calling import own_text
 from fanin.isolating import Record
 from fanin.tracker import Ack
+from fanin.user_functions import own_text
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Link, Span, Tracer, TracerProvider

@@ -20,10 +20,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fanin.aws.messaging.bus import Bus, Event
-from fanin.calling import text_of
 from fanin.completion_events.ending_event import EndingEvent
 from fanin.tracker import Batch, Tracker, TrackerStore
 from fanin.tracker.announcing import announcing
+from fanin.user_functions import text_of
 
 logger = logging.getLogger("fanin")
 REST_FACTOR = 20

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-from fanin.calling import log_failure
 from fanin.errors import StoreUnavailable
 from fanin.instants import iso
 from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
 from fanin.tracker.events import ONLY_SOME, CompletionEvent, is_optional
 from fanin.tracker.rules.model import Manifest, Progress, Slice
+from fanin.user_functions import log_failure
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -3,10 +3,10 @@
 The promise: only the browser that was signed in reaches the API through it, on known paths, and by default
 reads only; no credentials reach the browser or a log. It stores nothing.
 
-A request: refused by the door, answered from ``page/``, or sent upstream.
+A request: refused, answered from ``page/``, or sent upstream.
 
-Read in this order: ``door.py``: which requests are accepted, and why. ``server.py``: the HTTP server.
-``upstream.py``: the signed request. ``problems.py``: refusals. ``page/app.js``: the page.
+Read in this order: ``request_checks.py``: which requests are accepted, and why. ``server.py``: the HTTP
+server. ``upstream.py``: the signed request. ``problems.py``: refusals. ``page/app.js``: the page.
 """
 
 from __future__ import annotations

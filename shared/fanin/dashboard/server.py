@@ -15,7 +15,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from typing import Any, cast
 
-from fanin.dashboard.door import Door, Request
 from fanin.dashboard.problems import (
     BODY_TOO_LARGE,
     NO_LENGTH,
@@ -24,6 +23,7 @@ from fanin.dashboard.problems import (
     NOT_OPENED,
     dashboard_refusal,
 )
+from fanin.dashboard.request_checks import Door, Request
 from fanin.dashboard.upstream import JSON, Answer, Upstream
 from fanin.errors import Refusal
 

@@ -21,7 +21,7 @@ from fanin.grouper.rules.model import (
 )
 from fanin.grouper.rules.order import order_of
 from fanin.grouper.store import Claim, Page
-from fanin.index_ties import tied
+from fanin.index_order import tied
 
 
 @dataclass

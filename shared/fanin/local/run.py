@@ -12,21 +12,21 @@ from typing import Any, Self
 
 import urllib3
 
+from fanin.local.bus_listener import BusListener
 from fanin.local.deploying import assembly
 from fanin.local.deploying.assembly import Assembly
 from fanin.local.deploying.deployment import Progress, deploy
 from fanin.local.deploying.setting_names import refuse_unknown
+from fanin.local.deployment_source import ORIGIN
 from fanin.local.dynamodb_engine.checking import checked
-from fanin.local.dynamodb_engine.given import SETTING
+from fanin.local.dynamodb_engine.dynamodb_option import SETTING
 from fanin.local.emulator_process import emulator
-from fanin.local.emulator_process.bus_listener import BusListener
 from fanin.local.emulator_process.connection import Connection
 from fanin.local.emulator_process.emulator import Emulator
-from fanin.local.emulator_process.event_log import EventLog
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
+from fanin.local.event_log import EventLog
 from fanin.local.failures import FailureLog
-from fanin.local.origin import ORIGIN
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
 

@@ -19,9 +19,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from fanin.local.deployment_source import ORIGIN
 from fanin.local.dynamodb_engine import leftovers
 from fanin.local.errors import LocalRunError
-from fanin.local.origin import ORIGIN
 
 STOP_SECONDS = 15.0
 POLL_SECONDS = 0.05

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanin.arguments import kind_of, text, text_or_none, whole
 from fanin.aws.messaging.queue_urls import checked_queue, queue_url
-from fanin.calling import synchronous
 from fanin.client.argument_checks.checking import listed_ids
 from fanin.client.tracing import sending
 from fanin.errors import InvalidRequest
@@ -26,6 +25,7 @@ from fanin.publishing.sending import SendFailed, Sleep
 from fanin.publishing.sending import send as sent
 from fanin.tracker import GroupId, ItemId
 from fanin.tracker.reads.window import WINDOW_MAX
+from fanin.user_functions import synchronous
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

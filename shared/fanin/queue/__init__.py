@@ -21,7 +21,7 @@ Read in this order:
 - ``rules/model.py``, ``rules/keys.py``, ``rules/lifecycle.py``: jobs, their keys, and each transition.
 - ``interface.py``, ``service.py``, ``scope.py``: add, take, and the block that acks or returns what it took.
 - ``sessions/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
-- ``sessions/claims.py``, ``sessions/session.py``: a claim, a heartbeat. ``sessions/producer.py``: an add.
+- ``sessions/claims.py``, ``sessions/session.py``: a claim, a heartbeat. ``producer.py``: an add.
 - ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.
   ``upkeep/raise_phases.py``: the phases of a raise of the parts.
 - ``administration/``: what operators do: list, revive, delete, pause, raise the parts, remove.

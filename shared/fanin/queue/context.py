@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from fanin.calling import synchronous
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue.administration.creating import Creator, create_row
 from fanin.queue.config_cache import ConfigCache
@@ -20,6 +19,7 @@ from fanin.queue.rules.key_rows import Check, KeyRows, rows_of
 from fanin.queue.rules.keys import JobKey, PartKey, QueueKey
 from fanin.queue.rules.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
+from fanin.user_functions import synchronous
 
 Reporter = Callable[[OutboxEntry], None]
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fanin.errors import StaleWrite
-from fanin.index_ties import tied
+from fanin.index_order import tied
 from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.key_rows import Check

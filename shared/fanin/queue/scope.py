@@ -8,7 +8,6 @@ from types import TracebackType
 
 from fanin.arguments import Seconds, flag, instance, listed, seconds_of, text
 from fanin.aws.forking import PerProcess
-from fanin.calling import failed_for_good, own_text
 from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
 from fanin.queue.interface import TakenJobs
 from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
@@ -17,6 +16,7 @@ from fanin.queue.rules.taking import TakeRequest
 from fanin.queue.sessions.taker import Taker
 from fanin.queue.sessions.worker import Worker
 from fanin.queue.store import MOST_WRITES, Write, checked_write
+from fanin.user_functions import failed_for_good, own_text
 
 logger = logging.getLogger("fanin")
 _ONE_OF_SEVERAL = (

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from fanin.arguments import Seconds, one_of, seconds_of
-from fanin.calling import block
 from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.interface import WorkersQueue
 from fanin.queue.maintenance.visiting import visit
+from fanin.queue.producer import Producer
 from fanin.queue.rules import messages
 from fanin.queue.rules.keys import QueueKey
 from fanin.queue.rules.model import SECONDS_MAX, Job, NewJob, OnBusy, Rejected
 from fanin.queue.rules.taking import TakeRequest, checked_wait, new_job_of, new_jobs
 from fanin.queue.scope import Jobs
 from fanin.queue.sessions.background import Background, in_threads
-from fanin.queue.sessions.producer import Producer
 from fanin.queue.sessions.taker import Taker
+from fanin.user_functions import block
 
 
 @dataclass

@@ -10,8 +10,8 @@ from typing import Any
 from fanin.errors import InvalidRequest
 from fanin.grouper.settings.parsing import Rows, each_row, only, text_in
 from fanin.s3_publications.allowing import Allowed
-from fanin.s3_publications.created import Created, created_object
 from fanin.s3_publications.model import Order
+from fanin.s3_publications.object_created import Created, created_object
 
 NAMES = {"source", "queue", "tenants", "onCreated", "chunk", "rate"}
 

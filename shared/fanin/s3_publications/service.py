@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fanin.publishing.row_sources.objects import StoredObject
     from fanin.publishing.sender import Sender
-    from fanin.s3_publications.created import Created
+    from fanin.s3_publications.object_created import Created
     from fanin.s3_publications.reading import Part
 
 CALLER = "publications"

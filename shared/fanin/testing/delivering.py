@@ -12,9 +12,9 @@ from typing import Any
 from uuid import uuid4
 
 from fanin.arguments import whole
-from fanin.calling import noted_failures, synchronous
 from fanin.client.consuming.records import returned_ids
 from fanin.errors import InvalidRequest
+from fanin.user_functions import noted_failures, synchronous
 
 Handler = Callable[[Any, Any], Mapping[str, Any] | None]
 """A Lambda handler of an SQS queue."""

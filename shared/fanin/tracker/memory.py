@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from fanin.index_ties import tied
+from fanin.index_order import tied
 from fanin.tracker.batch_changes.deleting import is_settled, without_user_data
 from fanin.tracker.rules import thresholds
 from fanin.tracker.rules.children import Children, replaced_by

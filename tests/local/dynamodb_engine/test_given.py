@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanin.local import LocalRunError
-from fanin.local.dynamodb_engine.given import Address, Folder, parse
+from fanin.local.dynamodb_engine.dynamodb_option import Address, Folder, parse
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from pipeline.fan_out.local import LocalEngine
 from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.parts import AnotherSource, Damaged, RecordTooLong
 from pipeline.fan_out.publish import FanOutRequest
+from pipeline.local_engine import output
 from pipeline.shared_by_jobs.output import is_committed
-from pipeline.without_spark import output
 from tests.client.tracing import Spans
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 1, UTC)

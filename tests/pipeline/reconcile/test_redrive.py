@@ -16,13 +16,13 @@ from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.fan_out.send import BatchIsOver
 from pipeline.jobs import redrive
+from pipeline.local_engine.engines import LOCAL, SPARK
 from pipeline.reconcile import local_redrive, run
 from pipeline.reconcile import redrive as redriving
 from pipeline.reconcile.resending import RedriveRequest
 from pipeline.reconcile.run import ReconcileRequest
 from pipeline.shared_by_jobs import datasets, session
 from pipeline.table_frames import frames
-from pipeline.without_spark.engines import LOCAL, SPARK
 from tests.pipeline.conftest import live_tables, recording_queue
 from tests.pipeline.exporting import put_rows
 

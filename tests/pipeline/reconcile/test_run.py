@@ -18,6 +18,7 @@ from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
+from pipeline.local_engine.engines import LOCAL, SPARK
 from pipeline.reconcile import local, local_redrive
 from pipeline.reconcile import run as reconciling
 from pipeline.reconcile.rules import CannotReconcile, ReconcileRequest, part_of
@@ -25,7 +26,6 @@ from pipeline.shared_by_jobs import datasets, session
 from pipeline.shared_by_jobs.output import NotOurs
 from pipeline.table_frames import frames
 from pipeline.table_frames.rows import facts_of
-from pipeline.without_spark.engines import LOCAL, SPARK
 from tests.pipeline.exporting import TAKEN_AT, put_rows, rows_of, write_tables
 
 UNKNOWN = "279c2b71-e1f5-4990-bd17-501cbba536f4"

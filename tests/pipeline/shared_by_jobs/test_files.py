@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
+from pipeline.local_engine.listing import listed
 from pipeline.shared_by_jobs.files import BYTES_A_TASK, ListedFile, shares
-from pipeline.without_spark.listing import listed
 
 
 def test_tasks_have_about_the_same_bytes_and_every_file_once():

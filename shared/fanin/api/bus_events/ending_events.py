@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.api.bus_events.progress_event import ProgressEvent
 from fanin.api.callers import TENANT_MAX
-from fanin.calling import log_failure
 from fanin.completion_events.ending_event import EndingEvent
 from fanin.errors import InvalidRequest, NewerSchema
 from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
 from fanin.tracker.dynamodb.thresholds import NOTICE, reached_of
 from fanin.tracker.events import EVENT_TYPES, event_id
+from fanin.user_functions import log_failure
 
 if TYPE_CHECKING:
     from fanin.aws.messaging.bus import Bus

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanin.aws.messaging.bus import Bus, Event
-from fanin.calling import log_failure
 from fanin.instants import instant
 from fanin.names import JOB_DEAD
 from fanin.queue.dynamodb.items import dead_of, part_beside
 from fanin.queue.rules.model import Dead
 from fanin.queue.rules.row_texts import dead_id_of
+from fanin.user_functions import log_failure
 
 logger = logging.getLogger("fanin")
 Record = Mapping[str, Any]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from fanin.calling import log_failure
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.grouper import ItemAck
 from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
+from fanin.user_functions import log_failure
 
 logger = logging.getLogger("fanin")
 ITEMS_AT_ONCE = min(BATCHES_MAX, *PAGES_MAX.values())

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fanin.aws.dynamodb.rows import Item, number
-from fanin.calling import log_failure
 from fanin.errors import NewerSchema
+from fanin.user_functions import log_failure
 
 T = TypeVar("T")
 logger = logging.getLogger("fanin")

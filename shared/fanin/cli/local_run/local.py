@@ -19,9 +19,9 @@ from fanin.cli.terminal.stopping import stopped_by_signals
 from fanin.cli.verbs import VerbCommand
 from fanin.errors import FaninError
 from fanin.local import LocalRunError, run_directories
-from fanin.local.dynamodb_engine.given import SETTING
+from fanin.local.deployment_source import ORIGIN
+from fanin.local.dynamodb_engine.dynamodb_option import SETTING
 from fanin.local.environment import environment_of
-from fanin.local.origin import ORIGIN
 from fanin.local.run_directories import State, chosen
 
 if TYPE_CHECKING:

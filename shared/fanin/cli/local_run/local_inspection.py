@@ -52,7 +52,7 @@ def bus(queue: Queue = EVENTS_QUEUE, port: PortOfRun = None) -> None:
 
     A handler gets events by: fanin local work APP:HANDLER --on BatchCompleted.
     """
-    from fanin.local.emulator_process.bus_listener import send_to_queue  # noqa: PLC0415  # see logs
+    from fanin.local.bus_listener import send_to_queue  # noqa: PLC0415  # see logs
     from fanin.local.user_function.source import source_of  # noqa: PLC0415  # with boto3 it takes 0.2 s
 
     if not NAME.fullmatch(queue):

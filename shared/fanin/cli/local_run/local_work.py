@@ -150,7 +150,7 @@ def _feeder(
 
 def _source(state: State, feed: Feed, visibility: int | None, receives: int | None) -> WorkSource:
     """Return the queue of *feed*, which the bus sends its events to, if it is about events."""
-    from fanin.local.emulator_process.bus_listener import send_to_queue  # noqa: PLC0415  # other runs feed no events
+    from fanin.local.bus_listener import send_to_queue  # noqa: PLC0415  # other runs feed no events
     from fanin.local.user_function.source import source_of  # noqa: PLC0415  # with boto3 it takes 0.2 s
 
     aws = Connection(state.endpoint)

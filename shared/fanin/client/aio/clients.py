@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanin.arguments import Seconds, instance, whole
-from fanin.calling import synchronous
 from fanin.client.aio.batches import RESULTS_AT_ONCE, AsyncBatch, AsyncReopened, Opening
 from fanin.client.aio.calls import Caller, awaited, finished, iterated
 from fanin.client.batch import Batch, Reopened
@@ -24,6 +23,7 @@ from fanin.errors import InvalidRequest
 from fanin.queue import Options
 from fanin.settings.jobs import JobSettings
 from fanin.tracker.rules.model import ALIVE
+from fanin.user_functions import synchronous
 
 CONNECTIONS, CONNECTIONS_MAX = 100, 10_000
 P = ParamSpec("P")

@@ -10,7 +10,6 @@ from typing import Any, TypeGuard
 from uuid import uuid4
 
 from fanin.arguments import Seconds, kind_of, seconds_of, text, text_or_none, whole
-from fanin.calling import synchronous
 from fanin.client.argument_checks.naming import named_as_arguments
 from fanin.client.argument_checks.reasons import fitting, reason_of
 from fanin.client.items import Items
@@ -21,6 +20,7 @@ from fanin.tracker import TOTAL_MAX, Ack, ItemId, Outcome, State, checked_batch_
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.progress_tokens import LIFETIME_MAX
 from fanin.tracker.reads.window import WINDOW_MAX
+from fanin.user_functions import synchronous
 
 PRIORITY_MAX = 999
 PAGE_BITS = (2, 1024)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fanin.calling import own_text, text_of
 from fanin.errors import Failed
 from fanin.tracker.rules.model import REASON_MAX
+from fanin.user_functions import own_text, text_of
 
 
 def fitting(text: str) -> str | None:

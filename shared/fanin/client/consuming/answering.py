@@ -7,12 +7,12 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fanin.calling import note_failure
 from fanin.client.transports.reports import AckReport, ItemVerdict, RangeVerdict
 from fanin.client.transports.transport import ITEMS_A_REQUEST, RANGED_A_REQUEST, Send, acked
 from fanin.errors import FaninError, InvalidRequest, NewerSchema, StoreUnavailable
 from fanin.isolating import Record
 from fanin.tracker import Ack, Verdict
+from fanin.user_functions import note_failure
 
 logger = logging.getLogger("fanin")
 

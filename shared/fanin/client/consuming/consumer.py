@@ -15,16 +15,6 @@ from functools import partial
 from typing import Any, Self
 from weakref import ref
 
-from fanin.calling import (
-    INSTEAD,
-    UNDER_ACKS,
-    WorkNotDone,
-    failed_for_good,
-    finished,
-    is_failure,
-    log_failure,
-    synchronous,
-)
 from fanin.client.argument_checks.reasons import reason_for_good, reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
@@ -48,6 +38,16 @@ from fanin.isolating import Record, receives, records_of
 from fanin.result_texts import result_text
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
 from fanin.types import Returned
+from fanin.user_functions import (
+    INSTEAD,
+    UNDER_ACKS,
+    WorkNotDone,
+    failed_for_good,
+    finished,
+    is_failure,
+    log_failure,
+    synchronous,
+)
 
 logger = logging.getLogger("fanin")
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Unpack, overload
 from fanin import errors
 from fanin.arguments import Seconds, instance
 from fanin.aws.messaging.queue_urls import checked_queue
-from fanin.calling import synchronous
 from fanin.client.ack_logs import logging_to
 from fanin.client.argument_checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
+from fanin.client.consuming.chunk_consumer import EachConsumer, HandleItem, each_handler_of
 from fanin.client.consuming.consumer import (
     MARGIN_SECONDS,
     Consumer,
@@ -20,7 +20,6 @@ from fanin.client.consuming.consumer import (
     Handler,
     handler_of,
 )
-from fanin.client.consuming.each import EachConsumer, HandleItem, each_handler_of
 from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.consuming.settling import Outcomes
 from fanin.client.consuming.skipping import is_over
@@ -31,6 +30,7 @@ from fanin.isolating import Record
 from fanin.item_ids import checked_item_id
 from fanin.tracker import ItemId
 from fanin.types import Returned
+from fanin.user_functions import synchronous
 
 if TYPE_CHECKING:
     from fanin.client.sqs_worker.messages import WorkSummary

@@ -7,7 +7,6 @@ from typing import Any, Protocol, get_args
 
 from fanin import queue as rows
 from fanin.arguments import Seconds, flag, listed, one_of, text, whole
-from fanin.calling import block
 from fanin.client.argument_checks.naming import named_as_arguments
 from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
@@ -25,6 +24,7 @@ from fanin.queue.interface import WorkersQueue
 from fanin.queue.rules.keys import PARTS_MAX
 from fanin.queue.rules.taking import new_job_of, new_jobs
 from fanin.types import ListedStateText, OnBusyText
+from fanin.user_functions import block
 
 JOB_STATES: tuple[ListedStateText, ...] = get_args(ListedStateText)
 NO_WORKER = (

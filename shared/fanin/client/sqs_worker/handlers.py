@@ -9,15 +9,15 @@ from datetime import timedelta
 from typing import Any, TypedDict
 
 from fanin.arguments import Seconds, flag, kind_of, seconds_of, whole
-from fanin.calling import synchronous
 from fanin.client.argument_checks.checking import options_given
+from fanin.client.consuming.chunk_consumer import EachConsumer
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.consuming.each import EachConsumer
 from fanin.client.consuming.settling import Outcomes
 from fanin.client.transports.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record
 from fanin.types import Returned
+from fanin.user_functions import synchronous
 
 WRAPPED = (
     "the handler is a function around a handler of @fanin.acks: pass the handler itself, and decorate the"

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fanin.calling import log_failure
 from fanin.client.sqs_worker.in_flight import InFlight
 from fanin.client.sqs_worker.messages import Message, Performer
 from fanin.client.sqs_worker.visibility import Leases
 from fanin.errors import FaninError, StoreUnavailable
 from fanin.isolating import SHOWN
+from fanin.user_functions import log_failure
 
 logger = logging.getLogger("fanin")
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fanin.aws.calls import send
-from fanin.aws.refreshing import Refreshed, SecretUnreadable, reason_of
+from fanin.aws.rotating_secret import Refreshed, SecretUnreadable, reason_of
 from fanin.errors import FaninError
 
 __all__ = ["SecretHeaders", "SecretUnreadable", "headers_of", "without_secrets"]

@@ -8,8 +8,8 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from fanin.calling import failed_for_good, finished, is_failure, own_text, synchronous, text_of
 from fanin.grouper.rules.model import Outcome, Verdict
+from fanin.user_functions import failed_for_good, finished, is_failure, own_text, synchronous, text_of
 
 OK = Outcome(Verdict.OK)
 

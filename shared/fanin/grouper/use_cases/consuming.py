@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from fanin.calling import finished, log_failure, synchronous
+from fanin.user_functions import finished, log_failure, synchronous
 
 Answered = TypeVar("Answered")
 logger = logging.getLogger("fanin")

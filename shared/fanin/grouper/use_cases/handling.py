@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
-from fanin.calling import finished
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.downstream import Answer, Call, Downstream, Member
 from fanin.grouper.rules.messages import BundleMessage, Posting, TaskMessage, waiting_copy
@@ -31,6 +30,7 @@ from fanin.grouper.rules.protocol import Step
 from fanin.grouper.rules.rate import token
 from fanin.grouper.settings.policy import Policy
 from fanin.grouper.world import World
+from fanin.user_functions import finished
 
 TAKE_ATTEMPTS = 4
 CONTENDED_WAIT = timedelta(seconds=1)

@@ -22,9 +22,9 @@ from subprocess import PIPE, STDOUT
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fanin.local.deployment_source import Origin
 from fanin.local.errors import LocalRunError
 from fanin.local.function_processes.zip_cache import link_to
-from fanin.local.origin import Origin
 
 COMPILED = re.compile(r"\.cpython-(\d)(\d+)-[^/]*\.so$")
 """The name of a module in C, which one version of Python imports."""

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanin.local.deploying.assembly import Assembly, Asset, run_app, zipped
+from fanin.local.deployment_source import ORIGIN
 from fanin.local.errors import LocalRunError
-from fanin.local.origin import ORIGIN
 
 CDK_BUCKET = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
 """The bucket that `cdk bootstrap` makes, as templates name it."""

@@ -15,8 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from fanin.local.dynamodb_engine.dynamodb_option import JAR
 from fanin.local.dynamodb_engine.engine import Engine, EngineLost
-from fanin.local.dynamodb_engine.given import JAR
 from fanin.local.errors import LocalRunError
 
 LOOPBACK = "127.0.0.1"

@@ -13,10 +13,10 @@ from ministack.services.cloudformation import provisioners
 
 from fanin.local.dynamodb_engine import amazon, leftovers
 from fanin.local.dynamodb_engine.changes import Changes
+from fanin.local.dynamodb_engine.dynamodb_option import Address, parse
 from fanin.local.dynamodb_engine.engine import Engine, EngineRefusal
 from fanin.local.dynamodb_engine.expiry import Expire, Expiry
 from fanin.local.dynamodb_engine.forwarding import forwarded
-from fanin.local.dynamodb_engine.given import Address, parse
 from fanin.local.dynamodb_engine.streams import Records, StreamFeed
 from fanin.local.dynamodb_engine.tables import EngineTables
 from fanin.local.emulator_process.connection import ACCOUNT, REGION

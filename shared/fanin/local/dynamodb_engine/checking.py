@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fanin.local.dynamodb_engine import amazon
+from fanin.local.dynamodb_engine.dynamodb_option import Folder, parse
 from fanin.local.dynamodb_engine.engine import Engine, require
-from fanin.local.dynamodb_engine.given import Folder, parse
 
 
 def checked(text: str) -> str:

@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from fanin.calling import finished, log_failure
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.administration.part_reads import look
 from fanin.queue.context import QueueContext
-from fanin.queue.rules import members as rules
-from fanin.queue.rules.members import CROWD, Watch, overdue, owned, owners
+from fanin.queue.rules import part_owners as rules
 from fanin.queue.rules.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
+from fanin.queue.rules.part_owners import CROWD, Watch, overdue, owned, owners
 from fanin.queue.sessions.session import Session
+from fanin.user_functions import finished, log_failure
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from fanin.calling import log_failure
+from fanin.user_functions import log_failure
 
 logger = logging.getLogger("fanin")
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from fanin.calling import finished, has_text, text_of
 from fanin.errors import PartFull, StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.rules import lifecycle
@@ -16,6 +15,7 @@ from fanin.queue.rules.lifecycle import ClaimStatus, outbox_entry
 from fanin.queue.rules.model import SECOND_US, Dead, Entry, GivenBack, Job, Ring
 from fanin.queue.sessions.session import Session
 from fanin.queue.store import Write
+from fanin.user_functions import finished, has_text, text_of
 
 logger = logging.getLogger("fanin")
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from fanin.calling import log_failure
 from fanin.errors import NewerSchema
 from fanin.pacing import Each
 from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import Batch, BatchKey, State
 from fanin.tracker.store import TrackerStore
+from fanin.user_functions import log_failure
 
 logger = logging.getLogger("fanin")
 CANCELS_A_REQUEST = 100

@@ -10,7 +10,6 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
-from fanin.calling import log_failure
 from fanin.errors import NewerSchema
 from fanin.item_ids import ItemId
 from fanin.pacing import Each, each_in_turn
@@ -23,6 +22,7 @@ from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, lowest
 from fanin.tracker.rules.thresholds import ends_by_successes
 from fanin.tracker.store import PAGES_A_COUNT, PAGES_A_WRITE
+from fanin.user_functions import log_failure
 
 logger = logging.getLogger("fanin")
 OFFERS_A_REQUEST = 64

@@ -18,7 +18,7 @@ from random import Random
 from typing import NamedTuple
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.reads.thinning import SAMPLE_MIN, Part, fair_shares, period_of, spaced, weights_of
+from fanin.tracker.reads.page_sampling import SAMPLE_MIN, Part, fair_shares, period_of, spaced, weights_of
 from fanin.tracker.rules.ids import TOTAL_MAX
 from fanin.tracker.rules.model import Batch, PageKey
 from fanin.tracker.rules.options import Mode

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pipeline.local_engine.listing import NotListed
 from pipeline.shared_by_jobs.check import has_cluster
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.without_spark.listing import NotListed
 
 AUTO, LOCAL, SPARK = "auto", "local", "spark"
 LOCAL_BYTES = 1 << 30

@@ -17,11 +17,11 @@ from fanin.cli.terminal.exits import Refused
 from fanin.cli.terminal.output import note
 from fanin.cli.terminal.stopping import stopped_by_signals
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.local.emulator_process.event_log import EventLog
+from fanin.local.event_log import EventLog
 
 if TYPE_CHECKING:
     from fanin.dashboard import Dashboard
-    from fanin.local.emulator_process.event_log import EventLog
+    from fanin.local.event_log import EventLog
 
 PORT = 8788
 verb = Verbs()

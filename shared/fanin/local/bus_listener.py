@@ -13,7 +13,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fanin.local.emulator_process.connection import Connection
-from fanin.local.emulator_process.event_log import Event, EventLog
+from fanin.local.event_log import Event, EventLog
 from fanin.names import EVENT_SOURCE
 
 NAME = "fanin-local-events"

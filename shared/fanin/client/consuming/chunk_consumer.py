@@ -15,7 +15,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Self
 
-from fanin.calling import UNDER_ACKS, synchronous
 from fanin.client.consuming.chunks import Chunk, ChunkItem, chunk_of
 from fanin.client.consuming.consumer import Consumer, Handler, belonging_to, handler_of, seconds_left
 from fanin.client.consuming.ordering import in_turn, is_in_order
@@ -27,6 +26,7 @@ from fanin.errors import InvalidRequest, NewerSchema, NotFound, StoreUnavailable
 from fanin.isolating import Record, receives
 from fanin.tracker import Ack, Verdict
 from fanin.types import Returned
+from fanin.user_functions import UNDER_ACKS, synchronous
 
 logger = logging.getLogger("fanin")
 

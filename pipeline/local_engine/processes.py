@@ -14,9 +14,9 @@ from multiprocessing.context import BaseContext
 from typing import Any, TypeVar
 
 from fanin.errors import FaninError
+from pipeline.local_engine.arrow import without_pandas
 from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS, TaskFailed
 from pipeline.shared_by_jobs.progress import every
-from pipeline.without_spark.arrow import without_pandas
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.local_engine.processes import Clock, Processes
 from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS, TaskFailed
-from pipeline.without_spark.processes import Clock, Processes
 
 CLOCK = Clock(10, lambda: None)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pipeline.bulk_ack.local import LocalEngine
+from pipeline.local_engine.engines import AUTO, LOCAL, LOCAL_BYTES, SPARK, choose
+from pipeline.local_engine.listing import NotListed, listed
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.without_spark.engines import AUTO, LOCAL, LOCAL_BYTES, SPARK, choose
-from pipeline.without_spark.listing import NotListed, listed
 from tests.pipeline.logs import write_log
 
 
