@@ -173,17 +173,17 @@ def column_chunk(
     kernel: ctypes.CDLL, source: pa.NativeFile, file: pq.ParquetFile, group: int, name: str
 ) -> ColumnChunk | None:
     """Return the column *name* of the row group *group*; None if it is not one that is read here."""
-    numbers = [number for number in range(len(file.schema)) if file.schema.column(number).path == name]
-    if len(numbers) != 1 or file.schema_arrow.field(name).type not in (pa.string(), pa.large_string()):
+    if file.schema_arrow.field(name).type not in (pa.string(), pa.large_string()):
         return None
-    part = file.metadata.row_group(group).column(numbers[0])
+    number = [file.schema.column(number).path for number in range(len(file.schema))].index(name)
+    part = file.metadata.row_group(group).column(number)
     starts = part.data_page_offset, part.dictionary_page_offset or part.data_page_offset
     start, size = min(starts), part.total_compressed_size
     if part.file_path or start < 0 or not 0 <= size <= source.size() - start:
         return None
     if size >= part.total_uncompressed_size:
         return None  # Arrow reads uncompressed texts as fast.
-    is_nullable = file.schema.column(numbers[0]).max_definition_level == 1
+    is_nullable = file.schema.column(number).max_definition_level == 1
     return ColumnChunk(kernel, pa.py_buffer(source.read_at(size, start)), is_nullable)
 
 
