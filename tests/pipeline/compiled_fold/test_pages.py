@@ -176,3 +176,13 @@ def test_a_column_is_read_by_pages_where_its_compressed_bytes_are_in_the_file(ke
 
     assert chunk(**known)
     assert chunk(**{**known, **changed}) is None
+
+
+def test_rows_of_a_log_with_both_names_of_item_ids_have_either(kernel, tmp_path):
+    ids = [f"{GROUPS[0][0]}{number}" for number in range(30)]
+    columns = {"item_id": [*ids[:9], *[None] * 21], "itemId": [*[None] * 9, *ids[9:]]}
+    pq.write_table(pa.table(columns), path := tmp_path / "log.parquet")
+
+    for way in WAYS:
+        found = folded(path, way, kernel)
+        assert (found["acks"], found["rejected"]) == ([30], []), way
