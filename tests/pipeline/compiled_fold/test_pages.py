@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from pipeline.bulk_ack import fold, logs
 from pipeline.bulk_ack.fold import fold_files
 from pipeline.bulk_ack.logs import UnreadableLog
 from pipeline.compiled_fold import groups
-from pipeline.compiled_fold.pages import column_chunk
+from pipeline.compiled_fold.pages import ColumnChunk, NotRead, Page, column_chunk
 from tests.pipeline.compiled_fold import other_writers
 from tests.pipeline.compiled_fold.test_groups import GROUPS, STORE, TENANT, an_id, in_columns
 
@@ -186,3 +187,19 @@ def test_rows_of_a_log_with_both_names_of_item_ids_have_either(kernel, tmp_path)
     for way in WAYS:
         found = folded(path, way, kernel)
         assert (found["acks"], found["rejected"]) == ([30], []), way
+
+
+@pytest.mark.parametrize("read", range(4))
+def test_rows_after_so_many_pages_are_read_by_arrow(kernel, monkeypatch, read):
+    path, store, calls = other_writers.FOLDER / "pyarrow-fallback.parquet", other_writers.store(), count()
+    expected, read_page = folded(path, "numpy", kernel, store), ColumnChunk._page
+
+    def page(chunk: ColumnChunk, begin: int) -> tuple[Page | None, int]:
+        if next(calls) > read:
+            raise NotRead
+        return read_page(chunk, begin)
+
+    monkeypatch.setattr(logs, "ROWS_A_BATCH", 16)
+    monkeypatch.setattr(ColumnChunk, "_page", page)
+    assert folded(path, "pages", kernel, store) == expected
+    assert next(calls) > read + 1, "all pages were read"
