@@ -19,7 +19,7 @@ from pipeline.bulk_ack.item_columns import ItemIds, ItemNumbers
 from pipeline.bulk_ack.logs import Portion
 from pipeline.compiled_fold import groups
 from pipeline.compiled_fold.groups import KnownGroups
-from pipeline.shared_by_jobs.bitmaps import BLOCK_BITS
+from pipeline.shared_by_jobs.bitmaps import BLOCK_BITS, Fold
 
 TENANT = "tenant"
 STORE = MemoryStore()
@@ -179,3 +179,13 @@ def test_few_rows_that_the_kernel_declines_wait_for_others_of_their_file(kernel,
     assert rejected(9, ["6"]) == []
     assert rejected(9, ["7"], "b") == [("a", "6")], "these are of another file"
     assert names_in(folder.blocks()) == [("b", "7")]
+
+
+def test_after_so_many_groups_all_but_the_next_are_forgotten(kernel):
+    with limited(declined=9, known=2, few=1):
+        known = KnownGroups(kernel)
+        for head, _ in GROUPS[:3]:
+            known.add(head, 0, 1, Fold(1024))
+
+        (declined,) = known.fold(pa.array([f"{head}0" for head, _ in GROUPS[:3]]), None)
+    assert declined.tolist() == [0, 1]
