@@ -47,7 +47,7 @@ def retried_for(rule: dict[str, Any]) -> int:
 
 
 def test_the_page_counts_the_roles_of_a_default_stack(default: Assembly) -> None:
-    assert f"| {len(default.of_type('AWS::IAM::Role'))} for a default stage" in PAGE
+    assert f"needed: {len(default.of_type('AWS::IAM::Role'))} for a default stage" in PAGE
 
 
 @pytest.mark.parametrize("reader", ["PublishEndings", "ArchiveChanges", "PublishDeadJobs"])
