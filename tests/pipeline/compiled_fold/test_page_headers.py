@@ -178,3 +178,9 @@ def test_nothing_is_read_of_a_header_that_does_not_end_or_has_no_size(kernel):
 
     assert next(ColumnChunk(kernel, raw, False).pages(ROWS), None) is None
     assert read(kernel, data_2({3: None, 107: False}) + b"\0") == []
+
+
+@pytest.mark.parametrize("codec", ["snappy", "gzip", "zstd"])
+def test_fewer_bytes_than_a_header_says_are_not_read(codec):
+    with pytest.raises((pages.NotRead, OSError, pa.ArrowException)):
+        pages._decompressed(pa.py_buffer(packed(b"text", codec)), 5)
