@@ -291,6 +291,7 @@ int32_t fanin_hybrid(const uint8_t *data, int64_t size, int64_t width, int64_t c
             more = data[at++] >> 7;
         }
         int64_t length = header >> 1, upto;
+        if (!length) return 0; /* as Arrow does */
         if (header & 1) {
             if (length * width > size - at) return 0;
             upto = number + length * 8 < count ? number + length * 8 : count;

@@ -147,6 +147,8 @@ WRONG = {
         dictionary({}) + of_dictionary(b""),
         dictionary({}) + of_dictionary(b"\x19\3" + bytes(25)),
         dictionary({}) + of_dictionary(b"\2\3\2\0"),
+        dictionary({}) + of_dictionary(b"\1\1\3\2"),
+        dictionary({}) + of_dictionary(b"\1\0\0\3\2"),
         dictionary({}) + dictionary({}) + of_dictionary(),
     ],
 }
