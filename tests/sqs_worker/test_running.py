@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -208,6 +209,21 @@ def test_a_message_that_cannot_be_deleted_is_reported_and_kept(fanin, opened, ca
 
     assert (summary.deleted, summary.returned, batch.status().acked) == (0, 1, 1)
     assert "they come back, and are deleted without work" in caplog.text
+
+
+def test_messages_that_threads_delete_at_once_are_all_counted(fanin, opened):
+    class Slow(Counter):
+        def __getitem__(self, name):
+            found = super().__getitem__(name)
+            time.sleep(0.02)
+            return found
+
+    source, stop = MemorySource(*opened(40)[1]), StopRequest()
+    run = Running(source, consumer_of(lambda record: None, fanin._transport, {}), 10, 60, 5, stop)
+    run.worker.counts = Slow()
+    threading.Thread(target=lambda: (eventually(is_settled(source)), stop.again()), daemon=True).start()
+
+    assert run.run().deleted == 40
 
 
 @pytest.mark.parametrize(

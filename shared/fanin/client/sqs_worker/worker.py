@@ -167,16 +167,21 @@ class Worker:
 
     def _end(self, messages: Sequence[Message], returns: bool) -> None:
         if messages:
-            self.counts["returned" if returns else "deleted"] += len(messages)
+            self._count("returned" if returns else "deleted", messages)
             self.in_flight.end(messages, returns)
 
+    def _count(self, name: str, messages: Sequence[Message]) -> None:
+        """Count messages: of several threads that add to one number at once, one would be forgotten."""
+        with self.in_flight.lock:
+            self.counts[name] += len(messages)
+
     def _release(self, messages: Sequence[Message]) -> None:
-        self.counts["released"] += len(messages)
+        self._count("released", messages)
         self.leases.release(messages)
 
     def _report_lost(self, messages: Sequence[Message], when: str) -> None:
         """Log messages whose visibility timeout ended although they are in flight."""
-        self.counts["lost"] += len(messages)
+        self._count("lost", messages)
         for message in messages:
             facts = {"messageId": message.id, "receives": message.receives}
             logger.warning("the visibility timeout of message %s ended %s", message.id, when, extra=facts)
