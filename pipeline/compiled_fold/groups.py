@@ -147,7 +147,6 @@ class KnownGroups:
         """Make room for twice as many groups, or forget all."""
         if self._groups.size >= MOST_GROUPS:
             self._heads.clear()
-            self._folds.clear()
         else:
             self._groups = np.concatenate([self._groups, np.zeros_like(self._groups)])
         self._place()

@@ -272,9 +272,8 @@ int32_t fanin_bounds(const uint8_t *page, int64_t size, int64_t texts, int32_t *
         if (size - at < 4) return 0;
         __builtin_memcpy(&length, page + at, 4);
         at += 4;
-        if (length > size - at) return 0;
         bounds[2 * text] = (int32_t)at;
-        bounds[2 * text + 1] = (int32_t)(at += length);
+        bounds[2 * text + 1] = (int32_t)(at += length); /* one beyond the page fails the next comparison */
     }
     return at == size;
 }
@@ -292,6 +291,7 @@ int32_t fanin_hybrid(const uint8_t *data, int64_t size, int64_t width, int64_t c
             more = data[at++] >> 7;
         }
         int64_t length = header >> 1, upto;
+        if (!length) return 0; /* as Arrow does */
         if (header & 1) {
             if (length * width > size - at) return 0;
             upto = number + length * 8 < count ? number + length * 8 : count;

@@ -93,41 +93,34 @@ class ColumnChunk:
         found = np.empty((2, FIELDS), np.int64)
         at = self.kernel.fanin_header(self.raw.address, self.raw.size, begin, found.ctypes.data)
         (_, kind, full_size, size, *_), of_kind = found.tolist()
-        if not at or min(size, full_size, of_kind[1]) < 0 or of_kind[1] > MOST_ROWS:
-            raise NotRead
-        body, _ = _split(self.raw.slice(at), size)
-        if kind == _DICTIONARY and not begin:
-            self._entries = self._dictionary(body, full_size, of_kind)
-            return None, at + size
-        if kind not in (_DATA, _DATA_2):
-            raise NotRead
-        return (self._data if kind == _DATA else self._data_2)(body, full_size, of_kind), at + size
-
-    def _dictionary(self, body: pa.Buffer, size: int, of_kind: list[int]) -> tuple[pa.Buffer, Bounds]:
         _, rows, encoding, *_ = of_kind
-        if encoding not in (_PLAIN, _PLAIN_DICTIONARY):
+        if not at or not 0 <= rows <= MOST_ROWS:
             raise NotRead
-        values = _decompressed(body, size)
-        return values, self._plain(values, rows)
+        body, _ = _split(self.raw[at:], size)
+        if kind == _DATA:
+            return self._data(body, full_size, of_kind), at + size
+        if kind == _DATA_2:
+            return self._data_2(body, full_size, of_kind), at + size
+        if kind != _DICTIONARY or begin or encoding not in (_PLAIN, _PLAIN_DICTIONARY):
+            raise NotRead
+        self._entries = self._values(_PLAIN, _decompressed(body, full_size), rows)
+        return None, at + size
 
     def _data(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
         """Return a data page of version 1, in which the length of the levels is before them."""
         _, rows, encoding, of_levels, of_repetitions, *_ = of_kind
         values, levels = _decompressed(body, size), None
-        if of_repetitions < 0 or of_levels < 0:
+        if min(of_repetitions, of_levels) < 0 or (self.is_nullable and of_levels != _RLE):
             raise NotRead
         if self.is_nullable:
-            if of_levels != _RLE or values.size < LENGTH_BYTES:
-                raise NotRead
-            end = LENGTH_BYTES + int.from_bytes(_octets(values)[:LENGTH_BYTES], "little")
-            levels, values = _split(values, end)
-            levels = levels.slice(LENGTH_BYTES)
+            length, values = _split(values, LENGTH_BYTES)
+            levels, values = _split(values, int.from_bytes(length, "little"))
         return self._texts(rows, encoding, levels, values)
 
     def _data_2(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
         """Return a data page of version 2, which does not compress its levels."""
         _, entries, nulls, rows, encoding, level_bytes, repetition_bytes, is_compressed, *_ = of_kind
-        if rows != entries or repetition_bytes or level_bytes < 0 or (level_bytes and not self.is_nullable):
+        if rows != entries or repetition_bytes or (level_bytes and not self.is_nullable):
             raise NotRead
         levels, values = _split(body, level_bytes)
         if is_compressed != FALSE_FLAG:
@@ -141,37 +134,30 @@ class ColumnChunk:
 
     def _texts(self, rows: int, encoding: int, levels: pa.Buffer | None, values: pa.Buffer) -> Page:
         """Return the page of these *values*, and of nulls where *levels* are 0."""
-        if levels is None or _are_all_ones(levels, rows):
+        if levels is None or levels.equals(pa.py_buffer(_varint(rows << 1) + b"\1")):  # one run, of ones
             return Page(self.kernel, *self._values(encoding, values, rows))
         flags = self._hybrid(levels, 1, rows)
         if flags.max(initial=0) > 1:
             raise NotRead
-        count = int(flags.sum())
-        data, found = self._values(encoding, values, count)
+        data, found = self._values(encoding, values, int(flags.sum()))
         bounds = np.full(rows, _NULL)
         bounds[flags == 1] = found
         return Page(self.kernel, data, bounds)
 
     def _values(self, encoding: int, values: pa.Buffer, count: int) -> tuple[pa.Buffer, Bounds]:
+        """Return the data of so many texts, and their bounds. Raises IndexError if an entry is not there."""
         if encoding == _PLAIN:
-            return values, self._plain(values, count)
+            found = np.empty(count, np.int64)
+            if not self.kernel.fanin_bounds(values.address, values.size, count, found.ctypes.data):
+                raise NotRead
+            return values, found
         if encoding not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) or self._entries is None:
             raise NotRead
         data, entries = self._entries
-        numbers = self._hybrid(values[1:], values[0], count)
-        if numbers.max(initial=-1) >= entries.size:
-            raise NotRead
-        found = entries[numbers]
+        found = entries[self._hybrid(values[1:], values[0], count)]
         if _sizes(found).sum() > MOST_BYTES:
             raise NotRead
         return data, found
-
-    def _plain(self, values: pa.Buffer, count: int) -> Bounds:
-        """Return the bounds of texts, each after its length."""
-        found = np.empty(count, np.int64)
-        if not self.kernel.fanin_bounds(values.address, values.size, count, found.ctypes.data):
-            raise NotRead
-        return found
 
     def _hybrid(self, packed: pa.Buffer, width: int, count: int) -> NDArray[np.int32]:
         """Return numbers of *width* bits, in runs or packed."""
@@ -187,38 +173,24 @@ def column_chunk(
     kernel: ctypes.CDLL, source: pa.NativeFile, file: pq.ParquetFile, group: int, name: str
 ) -> ColumnChunk | None:
     """Return the column *name* of the row group *group*; None if it is not one that is read here."""
-    numbers = [number for number, path in enumerate(_paths(file.schema)) if path == name]
-    if len(numbers) != 1 or not _is_text(file.schema_arrow.field(name).type):
+    if file.schema_arrow.field(name).type not in (pa.string(), pa.large_string()):
         return None
-    column, part = file.schema.column(numbers[0]), file.metadata.row_group(group).column(numbers[0])
-    if column.max_repetition_level or column.max_definition_level > 1 or column.physical_type != "BYTE_ARRAY":
-        return None
+    number = [file.schema.column(number).path for number in range(len(file.schema))].index(name)
+    part = file.metadata.row_group(group).column(number)
     starts = part.data_page_offset, part.dictionary_page_offset or part.data_page_offset
     start, size = min(starts), part.total_compressed_size
     if part.file_path or start < 0 or not 0 <= size <= source.size() - start:
         return None
     if size >= part.total_uncompressed_size:
         return None  # Arrow reads uncompressed texts as fast.
-    return ColumnChunk(kernel, pa.py_buffer(source.read_at(size, start)), column.max_definition_level == 1)
-
-
-def _paths(schema: pq.ParquetSchema) -> Iterator[str]:
-    return (schema.column(number).path for number in range(len(schema)))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return kind in (pa.string(), pa.large_string())
+    is_nullable = file.schema.column(number).max_definition_level == 1
+    return ColumnChunk(kernel, pa.py_buffer(source.read_at(size, start)), is_nullable)
 
 
 def _sizes(bounds: Bounds) -> NDArray[np.int64]:
     """Return the length of each text, -1 of a null."""
     ends = bounds.view(np.int32).reshape(-1, 2).astype(np.int64)
     return ends[:, 1] - ends[:, 0]
-
-
-def _are_all_ones(levels: pa.Buffer, rows: int) -> bool:
-    """Return whether *levels* are one run, of ones."""
-    return _octets(levels) == _varint(rows << 1) + b"\1"
 
 
 def _varint(number: int) -> bytes:
@@ -230,23 +202,19 @@ def _varint(number: int) -> bytes:
     return bytes([*found, number])
 
 
-def _octets(data: pa.Buffer) -> memoryview:
-    return memoryview(data).cast("B")
-
-
 def _split(data: pa.Buffer, size: int) -> tuple[pa.Buffer, pa.Buffer]:
-    if size > data.size:
+    if not 0 <= size <= data.size:
         raise NotRead
     return data[:size], data[size:]
 
 
 def _decompressed(body: pa.Buffer, size: int) -> pa.Buffer:
     """Return the *size* bytes that were compressed to *body*. Raises NotRead, OSError or ArrowException."""
-    head = _octets(body)[:5].tobytes()
+    head = body[:5].to_pybytes()
     codec = next((codec for magic, codec in MAGIC.items() if head.startswith(magic)), "snappy")
     # Of fewer bytes, snappy and gzip would return the others as they were in memory.
     if size < 0 or (codec == "snappy" and not head.startswith(_varint(size))):
         raise NotRead
-    if codec == "gzip" and _octets(body)[-LENGTH_BYTES:] != size.to_bytes(LENGTH_BYTES, "little"):
+    if codec == "gzip" and body[-LENGTH_BYTES:].to_pybytes() != size.to_bytes(LENGTH_BYTES, "little"):
         raise NotRead
     return pa.Codec(codec).decompress(body, size)

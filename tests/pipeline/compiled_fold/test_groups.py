@@ -19,7 +19,7 @@ from pipeline.bulk_ack.item_columns import ItemIds, ItemNumbers
 from pipeline.bulk_ack.logs import Portion
 from pipeline.compiled_fold import groups
 from pipeline.compiled_fold.groups import KnownGroups
-from pipeline.shared_by_jobs.bitmaps import BLOCK_BITS
+from pipeline.shared_by_jobs.bitmaps import BLOCK_BITS, Fold
 
 TENANT = "tenant"
 STORE = MemoryStore()
@@ -156,3 +156,36 @@ def test_the_kernel_folds_damaged_logs_as_numpy_does(kernel, logs):
         assert found == folded(portions, None), f"seed {seed}"
         by_kernel, rows = by_kernel + compiled.acks, rows + sum(len(each.items) for each in portions)
     assert by_kernel > rows / 5, "the kernel has declined almost all"
+
+
+def test_few_rows_that_the_kernel_declines_wait_for_others_of_their_file(kernel, monkeypatch):
+    monkeypatch.setattr(fold, "FEW", 4)
+    monkeypatch.setattr(fold, "MOST_WAITING", 3)
+    folder, (head, _) = Folder(STORE, TENANT, KnownGroups(kernel)), GROUPS[0]
+
+    def rejected(good: int, wrong: list[str], file: str = "a") -> list[tuple[str, str]]:
+        ids = pa.array([f"{head}{index}" for index in range(good)] + wrong, pa.string())
+        portion = Portion(ItemIds(ids), *[pa.nulls(len(ids), pa.string())] * 2)
+        return names_in(folder.take(portion, file))
+
+    def names_in(out: Iterator[pa.RecordBatch]) -> list[tuple[str, str]]:
+        return [(row["file"], row["item_id"]) for row in in_columns(list(out))["rejected"]]
+
+    assert rejected(9, []) == []
+    assert (rejected(9, ["1"]), rejected(9, ["2"])) == ([], [])
+    assert rejected(9, ["3"]) == [("a", "1"), ("a", "2"), ("a", "3")], "so many wait no longer"
+    assert rejected(9, ["4"]) == []
+    assert rejected(3, ["5"]) == [("a", "4"), ("a", "5")], "these are not few"
+    assert rejected(9, ["6"]) == []
+    assert rejected(9, ["7"], "b") == [("a", "6")], "these are of another file"
+    assert names_in(folder.blocks()) == [("b", "7")]
+
+
+def test_after_so_many_groups_all_but_the_next_are_forgotten(kernel):
+    with limited(declined=9, known=2, few=1):
+        known = KnownGroups(kernel)
+        for head, _ in GROUPS[:3]:
+            known.add(head, 0, 1, Fold(1024))
+
+        (declined,) = known.fold(pa.array([f"{head}0" for head, _ in GROUPS[:3]]), None)
+    assert declined.tolist() == [0, 1]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -17,7 +19,7 @@ from pipeline.bulk_ack import fold, logs
 from pipeline.bulk_ack.fold import fold_files
 from pipeline.bulk_ack.logs import UnreadableLog
 from pipeline.compiled_fold import groups
-from pipeline.compiled_fold.pages import column_chunk
+from pipeline.compiled_fold.pages import ColumnChunk, NotRead, Page, column_chunk
 from tests.pipeline.compiled_fold import other_writers
 from tests.pipeline.compiled_fold.test_groups import GROUPS, STORE, TENANT, an_id, in_columns
 
@@ -136,3 +138,68 @@ def test_files_of_other_writers_fold_to_the_same_bits_and_rejects_by_each_way(ke
 
 def without_file(found: dict[str, list]) -> dict[str, list]:
     return {**found, "rejected": [{**row, "file": None} for row in found["rejected"]]}
+
+
+@pytest.mark.parametrize(
+    "ids", [[1], [["a"]], [{"item_id": "a"}], [b"a"]], ids=["integers", "lists", "structs", "bytes"]
+)
+def test_item_ids_that_are_not_texts_are_refused_by_each_way(kernel, tmp_path, ids):
+    pq.write_table(pa.table({"item_id": ids * 1000}), path := tmp_path / "log.parquet")
+
+    assert [folded(path, way, kernel) for way in WAYS] == ["unreadable"] * len(WAYS)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"file_path": "other.parquet"},
+        {"dictionary_page_offset": None, "data_page_offset": -1},
+        {"dictionary_page_offset": -1},
+        {"total_compressed_size": -1},
+        {"total_compressed_size": 1 << 20, "total_uncompressed_size": 1 << 30},
+        {"total_uncompressed_size": 1},
+    ],
+    ids=str,
+)
+def test_a_column_is_read_by_pages_where_its_compressed_bytes_are_in_the_file(kernel, tmp_path, changed):
+    pq.write_table(pa.table({"item_id": ["a" * 500] * 9}), path := tmp_path / "log.parquet")
+    file = pq.ParquetFile(path)
+    part = file.metadata.row_group(0).column(0)
+    names = ("file_path", "total_compressed_size", "total_uncompressed_size")
+    known = {name: getattr(part, name) for name in (*names, "data_page_offset", "dictionary_page_offset")}
+
+    def chunk(**facts: Any) -> Any:
+        row_group = SimpleNamespace(column=lambda _: SimpleNamespace(**facts))
+        metadata = SimpleNamespace(row_group=lambda _: row_group)
+        described = SimpleNamespace(schema=file.schema, schema_arrow=file.schema_arrow, metadata=metadata)
+        with pa.OSFile(str(path)) as source:
+            return column_chunk(kernel, source, described, 0, "item_id")
+
+    assert chunk(**known)
+    assert chunk(**{**known, **changed}) is None
+
+
+def test_rows_of_a_log_with_both_names_of_item_ids_have_either(kernel, tmp_path):
+    ids = [f"{GROUPS[0][0]}{number}" for number in range(30)]
+    columns = {"item_id": [*ids[:9], *[None] * 21], "itemId": [*[None] * 9, *ids[9:]]}
+    pq.write_table(pa.table(columns), path := tmp_path / "log.parquet")
+
+    for way in WAYS:
+        found = folded(path, way, kernel)
+        assert (found["acks"], found["rejected"]) == ([30], []), way
+
+
+@pytest.mark.parametrize("read", range(4))
+def test_rows_after_so_many_pages_are_read_by_arrow(kernel, monkeypatch, read):
+    path, store, calls = other_writers.FOLDER / "pyarrow-fallback.parquet", other_writers.store(), count()
+    expected, read_page = folded(path, "numpy", kernel, store), ColumnChunk._page
+
+    def page(chunk: ColumnChunk, begin: int) -> tuple[Page | None, int]:
+        if next(calls) > read:
+            raise NotRead
+        return read_page(chunk, begin)
+
+    monkeypatch.setattr(logs, "ROWS_A_BATCH", 16)
+    monkeypatch.setattr(ColumnChunk, "_page", page)
+    assert folded(path, "pages", kernel, store) == expected
+    assert next(calls) > read + 1, "all pages were read"
