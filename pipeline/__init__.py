@@ -9,7 +9,8 @@ repeated ack changes nothing. Rows that a job cannot use are rejected, with the 
       fan_out/    a dataset becomes a batch       bulk_ack/  ack logs become acks
       reconcile/  outstanding rows, and redrive   table_audit/  batches and pages agree
       history_tables/  tables of what happened         datasource/  the data source ``fanin``
-    over: table_frames/, the tables as frames; local_engine/, the local engine; spark/, what all share
+    over: table_frames/, the tables as frames; engine_without_spark/, for small data; shared_by_jobs/, what
+    all share
 
 Read in this order: ``jobs/audit.py``, ``table_audit/run.py``, ``table_frames/selecting.py``: it only reads.
 ``fan_out/publish.py``, ``fan_out/send.py``; ``bulk_ack/run.py``, ``bulk_ack/write.py``: those that write.

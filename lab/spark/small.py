@@ -18,7 +18,7 @@ from lab.spark.inputs import write_dataset, write_logs
 from lab.spark.report import SMALL, keep_part
 from lab.spark.shell import COLD
 from pipeline import class_archive
-from pipeline.local_engine.engines import LOCAL, SPARK
+from pipeline.engine_without_spark.engines import LOCAL, SPARK
 from pipeline.shared_by_jobs import session
 
 DRY = ("--dry-run",)

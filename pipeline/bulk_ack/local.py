@@ -22,9 +22,9 @@ from pipeline.bulk_ack.logs import format_of, refuse_hidden
 from pipeline.bulk_ack.rows import Collected
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, SUMMED, BulkAckRequest, Folded, write_tasks
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.local_engine.listing import ON_THIS_MACHINE, listed
-from pipeline.local_engine.output import commit
-from pipeline.local_engine.processes import Clock, Processes
+from pipeline.engine_without_spark.listing import ON_THIS_MACHINE, listed
+from pipeline.engine_without_spark.output import commit
+from pipeline.engine_without_spark.processes import Clock, Processes
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, count

@@ -12,6 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.engine_without_spark import pieces
+from pipeline.engine_without_spark.listing import ON_THIS_MACHINE, listed
+from pipeline.engine_without_spark.output import writing
+from pipeline.engine_without_spark.pieces import Footer, Piece, RowGroup, Share
 from pipeline.fan_out import json_texts
 from pipeline.fan_out.parts import (
     COLUMNS,
@@ -25,10 +29,6 @@ from pipeline.fan_out.parts import (
     sparks_schema,
     starts,
 )
-from pipeline.local_engine import pieces
-from pipeline.local_engine.listing import ON_THIS_MACHINE, listed
-from pipeline.local_engine.output import writing
-from pipeline.local_engine.pieces import Footer, Piece, RowGroup, Share
 from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.files import suffix, whole
 from pipeline.shared_by_jobs.output import is_committed

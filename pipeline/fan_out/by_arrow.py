@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from pipeline.engine_without_spark import output, pieces
+from pipeline.engine_without_spark.pieces import Share
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import MessageTask, NumberTask, StoredManifest, Written
 from pipeline.fan_out.parts import COLUMNS, AnotherSource, Label, Part, check_label, check_lengths
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
-from pipeline.local_engine import output, pieces
-from pipeline.local_engine.pieces import Share
 from pipeline.shared_by_jobs.files import whole
 from pipeline.shared_by_jobs.output import is_committed
 

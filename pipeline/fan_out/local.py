@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fanin.publishing.packing import pack_of
+from pipeline.engine_without_spark import output
+from pipeline.engine_without_spark.listing import ON_THIS_MACHINE, NotListed, listed
+from pipeline.engine_without_spark.processes import Clock, Processes
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import MESSAGES, NotByArrow, StoredManifest
 from pipeline.fan_out.by_arrow import ByArrow
@@ -30,9 +33,6 @@ from pipeline.fan_out.send import (
     rows_together,
     send_rows,
 )
-from pipeline.local_engine import output
-from pipeline.local_engine.listing import ON_THIS_MACHINE, NotListed, listed
-from pipeline.local_engine.processes import Clock, Processes
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, moving
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.engine_without_spark import pieces
 from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
 from pipeline.fan_out.parts import (
     COLUMNS,
@@ -28,7 +29,6 @@ from pipeline.fan_out.parts import (
     place,
     starts,
 )
-from pipeline.local_engine import pieces
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.output import is_committed, refuse_foreign, require_committed
 

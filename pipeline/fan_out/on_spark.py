@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from fanin.publishing.packing import pack_of
+from pipeline.engine_without_spark.listing import NotListed
 from pipeline.fan_out import manifest, messages
 from pipeline.fan_out.arrow_files import NotByArrow, Written
 from pipeline.fan_out.by_arrow import ByArrow
@@ -19,7 +20,6 @@ from pipeline.fan_out.json_texts import NoJson
 from pipeline.fan_out.parts import COLUMNS, Part, check_label
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
 from pipeline.fan_out.send import Queue, paced, send_all
-from pipeline.local_engine.listing import NotListed
 from pipeline.shared_by_jobs import datasets, output
 from pipeline.shared_by_jobs.check import has_cluster
 from pipeline.shared_by_jobs.files import whole

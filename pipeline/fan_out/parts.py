@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from fanin.cost.estimate import ENVELOPE_BYTES
 from fanin.publishing.packing import BATCH_BYTES
-from pipeline.local_engine.pieces import RowGroup
+from pipeline.engine_without_spark.pieces import RowGroup
 
 NUMBERS = ("part", "ord")
 COLUMNS = (*NUMBERS, "record")

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, preview
-from pipeline.local_engine import engines
-from pipeline.local_engine.arrow import without_pandas
+from pipeline.engine_without_spark import engines
+from pipeline.engine_without_spark.arrow import without_pandas
 from pipeline.shared_by_jobs.arguments import cores_of, job_parser, positive
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer

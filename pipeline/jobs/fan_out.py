@@ -15,11 +15,11 @@ from fanin import Fanin
 from fanin.cost import estimate as cost
 from fanin.publishing.caps import Caps
 from fanin.tracker.rules.options import PUBLISHED
+from pipeline.engine_without_spark import engines
+from pipeline.engine_without_spark.arrow import without_pandas
 from pipeline.fan_out import send
 from pipeline.fan_out.local import REFUSALS, LocalEngine
 from pipeline.fan_out.publish import Engine, FanOutRequest, fan_out, preview
-from pipeline.local_engine import engines
-from pipeline.local_engine.arrow import without_pandas
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.arguments import (
     add_batch_options,

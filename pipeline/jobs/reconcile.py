@@ -14,11 +14,11 @@ import argparse
 from collections.abc import Sequence
 
 from fanin.tracker import BatchKey
+from pipeline.engine_without_spark import engines
+from pipeline.engine_without_spark.arrow import without_pandas
+from pipeline.engine_without_spark.listing import NotListed, listed
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import NotByArrow
-from pipeline.local_engine import engines
-from pipeline.local_engine.arrow import without_pandas
-from pipeline.local_engine.listing import NotListed, listed
 from pipeline.reconcile import local
 from pipeline.reconcile.rules import ReconcileRequest
 from pipeline.shared_by_jobs.arguments import cores_of, job_parser

@@ -12,10 +12,10 @@ import argparse
 from collections.abc import Sequence
 
 from fanin.cost import estimate as cost
+from pipeline.engine_without_spark import engines
+from pipeline.engine_without_spark.arrow import without_pandas
+from pipeline.engine_without_spark.listing import listed
 from pipeline.fan_out import send
-from pipeline.local_engine import engines
-from pipeline.local_engine.arrow import without_pandas
-from pipeline.local_engine.listing import listed
 from pipeline.reconcile import local_redrive
 from pipeline.reconcile.resending import RedriveRequest
 from pipeline.shared_by_jobs.arguments import chunk_size, cores_of, job_parser, positive

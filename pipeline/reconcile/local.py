@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from fanin.tracker import BatchKey
+from pipeline.engine_without_spark import output
+from pipeline.engine_without_spark.processes import Clock, Processes
 from pipeline.fan_out import arrow_files
 from pipeline.fan_out.arrow_files import StoredManifest
 from pipeline.fan_out.parts import SPARKS_SCHEMA
-from pipeline.local_engine import output
-from pipeline.local_engine.processes import Clock, Processes
 from pipeline.reconcile.rules import Label, Part, ReconcileRequest, batch_of, refuse_malformed
 from pipeline.reconcile.steps import labelled_part, report_batch, report_saved, require_manifest
 from pipeline.shared_by_jobs import bitmaps

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fanin.cost import estimate as cost
+from pipeline.engine_without_spark import pieces
+from pipeline.engine_without_spark.listing import listed
+from pipeline.engine_without_spark.pieces import Footer, Share
 from pipeline.fan_out.arrow_files import in_order
 from pipeline.fan_out.local import Sending, processes_of, run_sending, sending_of
 from pipeline.fan_out.parts import SPARKS_SCHEMA
 from pipeline.fan_out.send import Row, every_row
-from pipeline.local_engine import pieces
-from pipeline.local_engine.listing import listed
-from pipeline.local_engine.pieces import Footer, Share
 from pipeline.reconcile.local import SAVED
 from pipeline.reconcile.resending import Fresh, RedriveRequest, linked, live_batch, reported
 from pipeline.reconcile.rules import LABEL, CannotReconcile, Label

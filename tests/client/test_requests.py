@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin import InvalidRequest
-from fanin.client.http_contract.codec import value_of
+from fanin.client.http_bodies.codec import value_of
 from fanin.client.transports.http import HttpTransport
 from fanin.client.transports.retrying import is_worth_it, pause_seconds, retry_after_seconds
 from fanin.client.transports.signing import Signer, region_in

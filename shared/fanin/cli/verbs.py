@@ -30,7 +30,7 @@ from fanin.cli.arguments.api import Answer, Api
 from fanin.cli.arguments.names import BatchNames
 from fanin.cli.arguments.where import Site, Where
 from fanin.cli.terminal.output import Output, Progress, note
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 from fanin.errors import StoreUnavailable
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from fanin.client.consuming.consumers import Consumers
 from fanin.client.handing_over.children import opened
 from fanin.client.handing_over.handing import add_key, new_owner, tasks_key
 from fanin.client.handing_over.under_work import note_reports, refuse_unmatched
-from fanin.client.http_contract.paging import pages
+from fanin.client.http_bodies.paging import pages
 from fanin.client.items import Items, adjacent
 from fanin.client.model import Cancelled, Closed, Deleted, Failures, Publication, Ranges, Status, Summary
 from fanin.client.queues.queue_calls import QueueCalls

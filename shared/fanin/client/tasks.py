@@ -11,7 +11,7 @@ from uuid import NAMESPACE_OID, uuid5
 from fanin.arguments import instance, text, text_or_none, whole
 from fanin.client.argument_checks.checking import PRIORITY_MAX, json_value
 from fanin.client.handing_over.handing import creating_owner, owner_created, tasks_key
-from fanin.client.http_contract.paging import pages
+from fanin.client.http_bodies.paging import pages
 from fanin.client.task_model import BundleSummary, ListedTask, NewTask, TargetSummary, TaskResult
 from fanin.errors import InvalidRequest
 from fanin.item_ids import checked_item_id

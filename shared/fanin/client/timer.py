@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from fanin.client.http_contract.exchange import exchange_here
+from fanin.client.http_bodies.exchange import exchange_here
 
 LONGEST_SECONDS = 5.0
 

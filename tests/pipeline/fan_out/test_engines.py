@@ -19,12 +19,12 @@ from opentelemetry.trace import format_span_id
 from fanin.client.consuming.chunks import chunk_of
 from fanin.local.emulator_process.connection import CREDENTIALS
 from fanin.publishing.packing import BATCH_BYTES
+from pipeline.engine_without_spark import output
 from pipeline.fan_out import arrow_files, json_texts, manifest, on_spark, publish
 from pipeline.fan_out.local import LocalEngine
 from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.parts import AnotherSource, Damaged, RecordTooLong
 from pipeline.fan_out.publish import FanOutRequest
-from pipeline.local_engine import output
 from pipeline.shared_by_jobs.output import is_committed
 from tests.client.tracing import Spans
 

@@ -64,8 +64,8 @@ def test_a_file_that_cannot_be_read_is_named_in_one_sentence(command, tmp_path, 
     assert re.fullmatch(message, status)
 
 
-LOADED = """import sys, pyarrow, pipeline.jobs.bulk_ack, pipeline.local_engine.arrow
-pipeline.local_engine.arrow.without_pandas()
+LOADED = """import sys, pyarrow, pipeline.jobs.bulk_ack, pipeline.engine_without_spark.arrow
+pipeline.engine_without_spark.arrow.without_pandas()
 pyarrow.array([1])
 print({'pandas', 'pyspark', 'py4j'} & set(sys.modules))"""
 

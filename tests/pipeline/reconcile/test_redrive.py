@@ -12,11 +12,11 @@ from fanin import Fanin
 from fanin.client.consuming.chunks import chunk_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import BatchKey, State, Tracker
+from pipeline.engine_without_spark.engines import LOCAL, SPARK
 from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.fan_out.send import BatchIsOver
 from pipeline.jobs import redrive
-from pipeline.local_engine.engines import LOCAL, SPARK
 from pipeline.reconcile import local_redrive, run
 from pipeline.reconcile import redrive as redriving
 from pipeline.reconcile.resending import RedriveRequest

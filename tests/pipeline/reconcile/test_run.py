@@ -16,9 +16,9 @@ from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
+from pipeline.engine_without_spark.engines import LOCAL, SPARK
 from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
-from pipeline.local_engine.engines import LOCAL, SPARK
 from pipeline.reconcile import local, local_redrive
 from pipeline.reconcile import run as reconciling
 from pipeline.reconcile.rules import CannotReconcile, ReconcileRequest, part_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pipeline.local_engine.listing import listed
+from pipeline.engine_without_spark.listing import listed
 from pipeline.shared_by_jobs.files import BYTES_A_TASK, ListedFile, shares
 
 

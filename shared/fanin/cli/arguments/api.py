@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 
 if TYPE_CHECKING:
     from fanin.client.transports.http import HttpTransport

@@ -11,7 +11,7 @@ import typer
 
 from fanin.cli.arguments.api import Api
 from fanin.cli.arguments.where import WHERE_OPTIONS, Where
-from fanin.client.http_contract import documents
+from fanin.client.http_bodies import documents
 
 SECONDS = 1.0
 LIMIT = 100

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from fanin.cli.terminal.exits import UsageError
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 from fanin.item_ids import ends_before_it_begins
 from fanin.tracker import GroupId
 

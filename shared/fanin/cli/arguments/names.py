@@ -10,7 +10,7 @@ from itertools import islice
 
 from fanin.cli.arguments.api import Api
 from fanin.cli.terminal.exits import Refused, UsageError
-from fanin.client.http_contract import documents
+from fanin.client.http_bodies import documents
 from fanin.client.model import Summary
 from fanin.client.transports.batch_names import PAGES, is_batch_id, looked_up, newest_of
 from fanin.errors import AccessDenied, Conflict

@@ -16,7 +16,7 @@ from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.terminal.output import note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.argument_checks.reasons import fitting
-from fanin.client.http_contract import documents
+from fanin.client.http_bodies import documents
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.transport import acked, ranged_requests_of
 from fanin.tracker import Ack, Outcome, Verdict

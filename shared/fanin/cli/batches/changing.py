@@ -13,7 +13,7 @@ from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.terminal.output import clean, note
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract import documents
+from fanin.client.http_bodies import documents
 from fanin.client.model import Summary
 from fanin.tracker.batch_changes.cascading import CANCELS_A_REQUEST
 from fanin.tracker.rules.ids import COUNT_MAX

@@ -20,8 +20,8 @@ from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.listing import Every, Limit, print_list
 from fanin.cli.terminal.output import Column, Output, dumped, note
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract import documents
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies import documents
+from fanin.client.http_bodies.codec import Document
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.types import ConditionText
 

@@ -11,7 +11,7 @@ from fanin.cli.arguments.options import Key
 from fanin.cli.batches.options import checked, given_options, parameters
 from fanin.cli.terminal.exits import Refused
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract import documents
+from fanin.client.http_bodies import documents
 from fanin.client.model import Summary
 from fanin.tracker.rules.options import OPTIONS
 

@@ -12,7 +12,7 @@ from fanin.cli.batches.options import checked, given_options, parameters
 from fanin.cli.batches.sqs import s3_of, sqs_of, target_url
 from fanin.cli.terminal.output import Progress, note
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract import documents
+from fanin.client.http_bodies import documents
 from fanin.errors import InvalidRequest, NotFound
 from fanin.tracker.rules.options import PUBLISHED
 

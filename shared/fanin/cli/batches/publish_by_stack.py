@@ -8,7 +8,7 @@ from typing import Any
 from fanin.cli.batches.sqs import sqs_of, target_url
 from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.verbs import Invocation
-from fanin.client.http_contract import documents
+from fanin.client.http_bodies import documents
 
 
 def start(call: Invocation, order: Mapping[str, Any], unfit: Sequence[str]) -> None:

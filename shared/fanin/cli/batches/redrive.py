@@ -13,7 +13,7 @@ from fanin.cli.batches.sqs import sqs_of
 from fanin.cli.terminal.exits import Refused
 from fanin.cli.terminal.output import Column, note
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 from fanin.names import camel
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from fanin.cli.arguments.options import Batch, Key
 from fanin.cli.batches.changing import Yes, ask, note_reason
 from fanin.cli.terminal.output import Column
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract import documents
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies import documents
+from fanin.client.http_bodies.codec import Document
 from fanin.tracker.reads.mapping import CELLS_MAX
 
 verb = Verbs()

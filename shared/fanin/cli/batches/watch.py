@@ -20,8 +20,8 @@ from fanin.cli.terminal.exits import ExitCode, Refused
 from fanin.cli.terminal.output import LINE_SECONDS, clean, clear_line, dumped, note
 from fanin.cli.terminal.rate import Rate, seconds_left
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract import documents
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies import documents
+from fanin.client.http_bodies.codec import Document
 from fanin.client.model import Status
 from fanin.client.timer import REAL, Timer
 from fanin.client.waiting import Pacing, is_ended, looks

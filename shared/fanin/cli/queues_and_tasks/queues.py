@@ -13,7 +13,7 @@ from fanin.cli.terminal.listing import Every, Limit, print_list
 from fanin.cli.terminal.output import Column
 from fanin.cli.terminal.rate import duration_text
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 from fanin.types import ListedStateText
 
 verb = Verbs()

@@ -8,7 +8,7 @@ from typing import Any
 
 from fanin.cli.terminal.durations import ago
 from fanin.cli.terminal.output import Column
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 from fanin.tracker.rules.option_kinds import Duration, Flag, Kind, Labels, Several, Whole
 from fanin.tracker.rules.options import SHOWN, Option
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import IntEnum
 
-from fanin.client.http_contract.documents import CHECK_CREDENTIALS
+from fanin.client.http_bodies.documents import CHECK_CREDENTIALS
 from fanin.errors import AccessDenied, FaninError, StoreUnavailable
 
 

@@ -11,7 +11,7 @@ import typer
 
 from fanin.cli.terminal.output import Column, note
 from fanin.cli.verbs import Invocation
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most so many rows.")]
 Every = Annotated[bool, typer.Option("--all", help="All rows, however many.")]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from fanin.client.http_contract.codec import Document
+from fanin.client.http_bodies.codec import Document
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from greenlet import getcurrent, greenlet
 
-from fanin.client.http_contract.exchange import EXCHANGE, Exchange
+from fanin.client.http_bodies.exchange import EXCHANGE, Exchange
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from urllib3.util import Url, parse_url
 
 from fanin.client.aio.beside import awaited_here, beside, is_beside
 from fanin.client.aio.connections import NoTurn, Pool, Target
-from fanin.client.http_contract.exchange import Limits, Received, Request, Sign, unanswered
+from fanin.client.http_bodies.exchange import Limits, Received, Request, Sign, unanswered
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from fanin.arguments import shown, text, text_or_none, whole
 from fanin.client.argument_checks.opening import PublishedOptions, spec_of
-from fanin.client.http_contract.codec import Document
-from fanin.client.http_contract.documents import publication_body
+from fanin.client.http_bodies.codec import Document
+from fanin.client.http_bodies.documents import publication_body
 from fanin.errors import InvalidRequest
 from fanin.tracker.reads.window import WINDOW_MAX
 

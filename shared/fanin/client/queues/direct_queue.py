@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin import queue as rows
-from fanin.client.http_contract.paging import pages
+from fanin.client.http_bodies.paging import pages
 from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
     DeletedJobs,

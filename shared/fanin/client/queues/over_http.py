@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from fanin.client.http_contract import queue_documents as documents
-from fanin.client.http_contract.documents import queue_of
-from fanin.client.http_contract.paging import pages
+from fanin.client.http_bodies import queue_documents as documents
+from fanin.client.http_bodies.documents import queue_of
+from fanin.client.http_bodies.paging import pages
 from fanin.client.model import QueueDescription
 from fanin.client.queues.handing_queue import handing
 from fanin.client.queues.queue_model import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from fanin.arguments import instance
-from fanin.client.http_contract import queue_documents as documents
+from fanin.client.http_bodies import queue_documents as documents
 from fanin.client.queues.over_http import HttpQueue, rows
 from fanin.client.queues.queue import NO_WORKER, Queue
 from fanin.client.queues.queue_model import QueueStatus

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fanin.arguments import text
-from fanin.client.http_contract.paging import pages
+from fanin.client.http_bodies.paging import pages
 from fanin.errors import Conflict, NotFound
 from fanin.item_ids import UUID_FORM
 from fanin.tracker.rules.model import ALIVE

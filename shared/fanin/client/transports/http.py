@@ -21,9 +21,9 @@ from urllib3.util import Timeout, Url, parse_url
 
 from fanin.aws.forking import PerProcess
 from fanin.aws.limits import ANSWER_SECONDS
-from fanin.client.http_contract import documents
-from fanin.client.http_contract.codec import Document
-from fanin.client.http_contract.exchange import Limits, Received, Request, Sign, exchange_here, unanswered
+from fanin.client.http_bodies import documents
+from fanin.client.http_bodies.codec import Document
+from fanin.client.http_bodies.exchange import Limits, Received, Request, Sign, exchange_here, unanswered
 from fanin.client.items import Items, merged
 from fanin.client.timer import REAL
 from fanin.client.transports import retrying
@@ -222,34 +222,34 @@ class HttpTransport:
         return found
 
     def register(self, task: NewTask, key: str) -> Registered:
-        from fanin.client.http_contract import task_documents  # noqa: PLC0415  # most clients register no task
+        from fanin.client.http_bodies import task_documents  # noqa: PLC0415  # most clients register no task
 
         return self._post("/v1/tasks", task_documents.task_body(task), key, task_documents.registered_of)
 
     def register_all(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
-        from fanin.client.http_contract import task_documents  # noqa: PLC0415  # see register
+        from fanin.client.http_bodies import task_documents  # noqa: PLC0415  # see register
 
         return self._post("/v1/tasks", task_documents.tasks_body(tasks), key, task_documents.results_of)
 
     def task(self, task_id: str) -> TaskStatus:
-        from fanin.client.http_contract import task_documents  # noqa: PLC0415  # see register
+        from fanin.client.http_bodies import task_documents  # noqa: PLC0415  # see register
 
         return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, task_documents.task_of)
 
     def tasks(self, target: str, state: str, cursor: Cursor) -> Rows[ListedTask]:
-        from fanin.client.http_contract import task_documents  # noqa: PLC0415  # see register
+        from fanin.client.http_bodies import task_documents  # noqa: PLC0415  # see register
 
         query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
         return self._get("/v1/tasks", query, task_documents.tasks_of)
 
     def bundles(self, target: str, state: str | None, cursor: Cursor) -> Rows[BundleSummary]:
-        from fanin.client.http_contract import task_documents  # noqa: PLC0415  # see register
+        from fanin.client.http_bodies import task_documents  # noqa: PLC0415  # see register
 
         query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
         return self._get("/v1/bundles", query, task_documents.bundles_of)
 
     def targets(self, cursor: Cursor) -> Rows[TargetSummary]:
-        from fanin.client.http_contract import task_documents  # noqa: PLC0415  # see register
+        from fanin.client.http_bodies import task_documents  # noqa: PLC0415  # see register
 
         return self._get("/v1/targets", {"cursor": cursor}, task_documents.targets_of)
 

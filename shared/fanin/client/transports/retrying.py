@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from fanin.client.http_contract.exchange import UNANSWERED
+from fanin.client.http_bodies.exchange import UNANSWERED
 
 # API Gateway answers 500 if the function failed or timed out, 503 or 504 if its integration timed out, and
 # 429 if it throttles. A POST can be repeated after any of them, because it has an idempotency key.

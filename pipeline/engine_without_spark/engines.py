@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pipeline.local_engine.listing import NotListed
+from pipeline.engine_without_spark.listing import NotListed
 from pipeline.shared_by_jobs.check import has_cluster
 from pipeline.shared_by_jobs.files import ListedFile
 

@@ -14,7 +14,7 @@ from multiprocessing.context import BaseContext
 from typing import Any, TypeVar
 
 from fanin.errors import FaninError
-from pipeline.local_engine.arrow import without_pandas
+from pipeline.engine_without_spark.arrow import without_pandas
 from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS, TaskFailed
 from pipeline.shared_by_jobs.progress import every
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fanin.client.http_contract.codec import Document, reader, value_of, written
+from fanin.client.http_bodies.codec import Document, reader, value_of, written
 from fanin.client.items import Items
 from fanin.client.model import (
     Cancelled,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanin.client.http_contract.codec import Document, reader, value_of
+from fanin.client.http_bodies.codec import Document, reader, value_of
 from fanin.client.queues.queue_model import (
     DeletedJobs,
     Job,

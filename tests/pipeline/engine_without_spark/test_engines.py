@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.bulk_ack.local import LocalEngine
-from pipeline.local_engine.engines import AUTO, LOCAL, LOCAL_BYTES, SPARK, choose
-from pipeline.local_engine.listing import NotListed, listed
+from pipeline.engine_without_spark.engines import AUTO, LOCAL, LOCAL_BYTES, SPARK, choose
+from pipeline.engine_without_spark.listing import NotListed, listed
 from pipeline.shared_by_jobs.files import ListedFile
 from tests.pipeline.logs import write_log
 

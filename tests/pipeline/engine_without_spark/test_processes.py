@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.local_engine.processes import Clock, Processes
+from pipeline.engine_without_spark.processes import Clock, Processes
 from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS, TaskFailed
 
 CLOCK = Clock(10, lambda: None)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TypeVar
 
-from fanin.client.http_contract.codec import Document, reader
-from fanin.client.http_contract.documents import problem_error
+from fanin.client.http_bodies.codec import Document, reader
+from fanin.client.http_bodies.documents import problem_error
 from fanin.client.model import Rows
 from fanin.client.task_model import (
     BundleSummary,
