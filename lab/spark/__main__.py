@@ -2,7 +2,7 @@
 
 Every way folds the same ack logs to the same bitmap, and saves the same dataset as the same numbered
 messages; what came out is compared. All have one core, take turns within each round, and run in a process of
-their own. Before the rounds, fan_out saves the dataset on two cores; after them, the jobs alone fold logs of
+their own. Before the rounds, fan_out saves the dataset on two cores; after them, the dry run alone folds logs of
 *--alone* rows.
 DuckDB and Polars are in no dependencies: install both before, as the error says. CPU is that of all processes
 of a way, since Spark has a JVM and workers, and it depends less than time on what else the machine does.
@@ -29,11 +29,11 @@ from lab.spark.inputs import write_dataset, write_logs
 from lab.spark.report import Found, Measured, keep_all
 
 JOBS = ("spark", "spark-numpy", "spark-acks")
-ALONE = ("spark", "spark-acks")
+ALONE = "spark"
 FAN_OUT = "spark-files"
 FILES = (FAN_OUT, *NUMBERINGS)
 WANTED = ("duckdb", "polars")
-PARTS = ("lab.spark.forms", "lab.spark.small", "lab.pipeline.pages")
+PARTS = (["lab.spark.forms", "--runs", "5"], ["lab.spark.small", "--rounds", "1"], ["lab.pipeline.pages"])
 """What else the page shows: each measures in processes of its own."""
 LIMITS = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.keep:
         keep_all(found, f"python -m lab.spark {' '.join(arguments or sys.argv[1:])}", plan.rounds)
         for part in PARTS:
-            subprocess.run([sys.executable, "-m", part, "--keep"], cwd=ROOT, check=True)  # noqa: S603 - our own
+            subprocess.run([sys.executable, "-m", *part, "--keep"], cwd=ROOT, check=True)  # noqa: S603 - our own
 
 
 def measured(plan: Plan, folder: Path) -> Found:
@@ -87,7 +87,7 @@ def measured(plan: Plan, folder: Path) -> Found:
     every = _rounds(plan, folder)
     if plan.alone:
         write_logs(folder / str(plan.alone) / "logs", plan.alone)
-    return Found(every, [_once(way, plan.alone, folder) for way in ALONE if plan.alone], on_two)
+    return Found(every, [_once(ALONE, plan.alone, folder)] if plan.alone else [], on_two)
 
 
 def _rounds(plan: Plan, folder: Path) -> list[Measured]:
@@ -155,7 +155,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--items", type=int, default=2_000_000, help="rows of the dataset, 0 for none (default 2000000)")
     add("--rounds", type=int, default=3, help="of all ways (default 3)")
     add("--jobs-only", action="store_true", help="the logs by the jobs alone")
-    add("--alone", type=int, default=0, metavar="ROWS", help="also so large logs, once, by the jobs alone")
+    add("--alone", type=int, default=0, metavar="ROWS", help="also so large logs, once, by the dry run alone")
     add("--folder", help="where the files are made, 5 bytes a row (default: that of temporary files)")
     add("--keep", action="store_true", help="measure the parts, too, and write docs/performance/spark.md")
     return parser
