@@ -2,8 +2,8 @@
 
 Every way folds the same ack logs to the same bitmap, and saves the same dataset as the same numbered
 messages; what came out is compared. All have one core, take turns within each round, and run in a process of
-their own. Before the rounds, fan_out saves the dataset on two cores; after them, the dry run alone folds logs of
-*--alone* rows.
+their own. Before the rounds, fan_out saves the dataset on two cores; after them, the dry run alone folds logs
+of *--alone* rows.
 DuckDB and Polars are in no dependencies: install both before, as the error says. CPU is that of all processes
 of a way, since Spark has a JVM and workers, and it depends less than time on what else the machine does.
 """
@@ -41,7 +41,7 @@ LIMITS = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is measured: *rows* of logs, *items* of a dataset, *rounds* of all ways; *alone*: rows of logs for
-    the jobs alone, once.
+    the dry run alone, once.
     """
 
     rows: Sequence[int]
