@@ -1,4 +1,7 @@
-"""Measures bulk_ack and fan_out of few rows, by both engines: ``python -m lab.spark.small``."""
+"""Measures bulk_ack and fan_out of few rows beside DuckDB and Polars: ``python -m lab.spark.small``.
+
+CPU is that of all processes from their start on, with their imports.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from lab.pages.results import Table, Target
 from lab.pages.revision import ROOT
+from lab.spark.__main__ import run
+from lab.spark.child import FOLDS, NUMBERINGS
 from lab.spark.inputs import write_dataset, write_logs
-from lab.spark.report import SMALL, keep_part
+from lab.spark.report import NAMES, SMALL, keep_part
 from lab.spark.shell import COLD
 from pipeline import class_archive
 from pipeline.engine_without_spark.engines import LOCAL, SPARK
@@ -30,6 +36,7 @@ WAYS: dict[str, tuple[str, str, Sequence[str]]] = {
     "fan_out --files, local": ("fan_out", LOCAL, ()),
     "fan_out --files, Spark": ("fan_out", SPARK, ()),
 }
+OTHERS = {way: NAMES[way] for way in FOLDS} | {way: f"{NAMES[way]}, messages" for way in NUMBERINGS}
 TARGETS = [
     (1_000_000, "local, dry run", 2),
     (100_000, "Spark, dry run", 8),
@@ -77,7 +84,15 @@ def _measured(folder: Path, rows: int, rounds: int) -> dict[str, float]:
         found.setdefault(way, []).append(_run(job, folder, engine, own))
         seconds = time.perf_counter() - started
         print(f"{rows:>11,} rows, {way:<23} {found[way][-1]:6.2f} CPU s in {seconds:6.2f} s", flush=True)
+    for way, name in [each for _ in range(rounds) for each in OTHERS.items()]:
+        found.setdefault(name, []).append(_by_other(way, folder))
     return {way: median(seconds) for way, seconds in found.items()}
+
+
+def _by_other(way: str, folder: Path) -> float:
+    """Return the CPU seconds of another engine."""
+    runs: Any = run(way, folder, runs=1)["runs"]
+    return float(runs[0]["cpu"])
 
 
 def _run(job: str, folder: Path, engine: str, own: Sequence[str]) -> float:
@@ -91,7 +106,7 @@ def _run(job: str, folder: Path, engine: str, own: Sequence[str]) -> float:
 
 def _keep(found: dict[int, dict[str, float]], command: str) -> None:
     cells = [(f"{rows:,}", *(f"{seconds:.1f}" for seconds in ways.values())) for rows, ways in found.items()]
-    table = Table(("rows", *(f"{way}: CPU s" for way in WAYS)), cells)
+    table = Table(("rows", *(f"{way}: CPU s" for way in [*WAYS, *OTHERS.values()])), cells)
     keep_part(
         SMALL, command, table, [_target(rows, way, most, found[rows][way]) for rows, way, most in TARGETS]
     )
