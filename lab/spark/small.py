@@ -105,11 +105,11 @@ def _run(job: str, folder: Path, engine: str, own: Sequence[str]) -> float:
 
 
 def _keep(found: dict[int, dict[str, float]], command: str) -> None:
-    cells = [(f"{rows:,}", *(f"{seconds:.1f}" for seconds in ways.values())) for rows, ways in found.items()]
-    table = Table(("rows", *(f"{way}: CPU s" for way in [*WAYS, *OTHERS.values()])), cells)
-    keep_part(
-        SMALL, command, table, [_target(rows, way, most, found[rows][way]) for rows, way, most in TARGETS]
-    )
+    names = [*WAYS, *OTHERS.values()]
+    cells = [(name, *(f"{ways[name]:.1f}" for ways in found.values())) for name in names]
+    table = Table(("CPU s of", *(f"{rows:,} rows" for rows in found)), cells)
+    targets = [_target(rows, way, most, found[rows][way]) for rows, way, most in TARGETS]
+    keep_part(SMALL, command, table, targets)
 
 
 def _target(rows: int, way: str, most: int, seconds: float) -> Target:
