@@ -91,10 +91,12 @@ class Found:
 def keep_all(found: Found, command: str, rounds: int) -> Result:
     """Keep the result, with what the other commands measured last."""
     tables, figures, targets = _of_parts(kept("spark"))
+    unmeasured = {part.table: Table(("not measured",), []) for part in PARTS}
     return keep(
         "spark",
         command,
         {
+            **unmeasured,
             **tables,
             "folds": Table(COLUMNS, list(_rows(found, False))),
             "alone": Table(COLUMNS, [_row(each) for each in found.alone]),
