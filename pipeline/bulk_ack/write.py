@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,6 +21,7 @@ from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
 from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, Tracker, Verdict
 from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
+from pipeline.bulk_ack.rows import SUMMED
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.progress import Count
 from pipeline.table_frames.tables import Tables
@@ -165,7 +167,20 @@ def mark(found: Iterable[pa.RecordBatch], target: Target, tally: Tally) -> Itera
         yield row
 
 
-def state_of(target: Target, batch_id: str) -> str | None:
+def by_batch(marked: Iterable[Row]) -> list[Row]:
+    """Return rows of MARKED summed by batch."""
+    sums: dict[str, Counter[str]] = {}
+    for row in marked:
+        sums.setdefault(str(row["batch_id"]), Counter()).update({name: int(row[name]) for name in SUMMED})
+    return [{"batch_id": batch_id, **counts} for batch_id, counts in sums.items()]
+
+
+def outcomes(marked: Iterable[Row], target: Target) -> list[dict[str, Any]]:
+    """Return OUTCOMES of all rows of MARKED of their batches."""
+    return [{**row, "state": _state_of(target, str(row["batch_id"]))} for row in by_batch(marked)]
+
+
+def _state_of(target: Target, batch_id: str) -> str | None:
     """Return the state of the batch now, None if it is gone."""
     stored = target.tables.store.get(BatchKey(target.tenant, batch_id))
     return str(stored.state) if stored else None
