@@ -1,8 +1,7 @@
-"""Ack logs as frames: files -> FOLDED -> MARKED -> OUTCOMES. Rows of the logs stay in the executors.
+"""Ack logs as frames: files -> FOLDED -> OUTCOMES. Rows of the logs stay in the executors.
 
 FOLDED: the output of all tasks over their files, with each block once
-MARKED: the tracker's answers to a task, one row per batch
-OUTCOMES: those to all tasks
+OUTCOMES: the tracker's answers to each task that writes, one row per batch
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
 """The columns of Spark's binaryFile source; it reads the content only if it is selected."""
-FOLDED, BLOCK, MARKED, OUTCOMES = map(
-    from_arrow_schema, (rows.FOLDED, rows.BLOCK, rows.MARKED, rows.OUTCOMES)
-)
+FOLDED, BLOCK, OUTCOMES = map(from_arrow_schema, (rows.FOLDED, rows.BLOCK, rows.OUTCOMES))
 _BETWEEN = "\0"
 """What no path has."""
 
@@ -100,9 +97,8 @@ def _column(folded: DataFrame, name: str) -> DataFrame:
 
 
 def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:
-    """Write each page of BLOCK that lacks any bit once, in *tasks* tasks; return OUTCOMES."""
-    marked = spread(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), MARKED)
-    return marked.repartition("batch_id").mapInArrow(partial(_outcomes_task, target=target), OUTCOMES)
+    """Write each page of BLOCK that lacks any bit once; return OUTCOMES of each of *tasks* tasks."""
+    return spread(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), OUTCOMES)
 
 
 def spread(found: DataFrame, tasks: int) -> DataFrame:
@@ -117,11 +113,6 @@ def spread(found: DataFrame, tasks: int) -> DataFrame:
 
 def _mark_task(found: Iterator[pa.RecordBatch], target: Target, tally: Tally) -> Iterator[pa.RecordBatch]:
     marked = write.mark(rows.to_page_masks(rows.unpacked(found)), target, tally)
-    yield pa.RecordBatch.from_pylist(write.by_batch(marked), schema=rows.MARKED)
-
-
-def _outcomes_task(found: Iterator[pa.RecordBatch], target: Target) -> Iterator[pa.RecordBatch]:
-    marked = (row for batch in found for row in batch.to_pylist())
     yield pa.RecordBatch.from_pylist(write.outcomes(marked, target), schema=rows.OUTCOMES)
 
 

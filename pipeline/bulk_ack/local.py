@@ -111,7 +111,7 @@ class LocalFold:
         tally = Tally(processes.count(), processes.count())
         clock = Clock(PROGRESS_SECONDS, lambda: progress(tally))
         marked = list(processes.run(_mark_task, [(task, target) for task in tasks], tally, clock))
-        return write.outcomes((row for part in marked for row in part), target)
+        return write.united(row for part in marked for row in part)
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""
@@ -135,7 +135,7 @@ def _fold_task(task: FoldTask, _: None) -> str:
 
 def _mark_task(task: tuple[pa.Table, Target], tally: Tally) -> list[write.Row]:
     found, target = task
-    return list(write.mark(found.to_batches(), target, tally))
+    return write.outcomes(write.mark(found.to_batches(), target, tally), target)
 
 
 def _read(file: str) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipeline.bulk_ack import frames, run
+from pipeline.bulk_ack import frames, run, write
 from pipeline.bulk_ack.logs import refuse_hidden
 from pipeline.bulk_ack.rows import PAGE_COUNTS
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
@@ -45,7 +45,7 @@ class SparkFold:
         target = request.target(slots_of(spark).count)
         with counting(spark, PROGRESS_SECONDS, lambda: progress(tally)):
             outcomes = frames.mark(frames.blocks(self.frame), target, tally, self.tasks)
-            return [row.asDict() for row in outcomes.collect()]
+            return write.united(row.asDict() for row in outcomes.collect())
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""

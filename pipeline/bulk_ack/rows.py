@@ -75,14 +75,6 @@ FOLDED = pa.schema(
 part of *counts* once the blocks of all tasks are united.
 """
 
-_ANSWERED = ("pages", "items", "failed", "failing")
-COUNTS = pa.schema(
-    [("refusal", pa.string()), ("rows", pa.int64()), *((name, pa.int64()) for name in PAGE_COUNTS)]
-)
-"""The sums of COUNTED: the *rows* with one *refusal*; or the folded ones, and the pages and items of their
-blocks, *failed* items, and pages *failing* any.
-"""
-
 _ANSWERED = ("pages", "written", "fresh", "failed", "healed", *map(str, Verdict), "requests", "write_units")
 MARKED = _schema(batch_id=pa.string(), **dict.fromkeys(_ANSWERED, pa.int64()))
 """The tracker's answers to folded acks: *pages* read and *written*, items by verdict.
@@ -93,7 +85,7 @@ Items acked by a task that crashed are counted as duplicates when it is run agai
 SUMMED = [name for name in MARKED.names if name != "batch_id"]
 
 OUTCOMES = MARKED.append(pa.field("state", pa.string()))
-"""MARKED by batch, and the batch's *state* now, null if the batch is gone."""
+"""MARKED by batch, and the batch's *state* after these writes, null if the batch is gone."""
 
 
 @dataclass(slots=True)
@@ -202,7 +194,9 @@ def _block(
     acked = succeeded if failed is None else succeeded | failed
     rows = np.flatnonzero(acked.any(axis=(1, 2)))
     masks = {"succeeded": succeeded} | ({} if failed is None else {"failed": failed})
-    columns = {name: bitmaps.packed(each[rows].reshape(rows.size, -1)) for name, each in masks.items()}
+    columns = {
+        name: bitmaps.packed(each[rows].reshape(-1, bitmaps.BLOCK_BYTES)) for name, each in masks.items()
+    }
     names = {name: named.column(name).take(pa.array(rows)) for name in ("batch_id", "block")}
     return nested("block", {**names, **columns})
 
