@@ -106,6 +106,20 @@ def test_pages_of_a_batch_with_failures_are_written_by_one_task_and_others_by_se
     assert sum("bad" in share for share in shares) == 1 < sum("good" in share for share in shares)
 
 
+@pytest.mark.parametrize("states", [("CLOSED", "COMPLETE", "OPEN"), ("CLOSED", None, "COMPLETE")])
+def test_the_state_of_a_batch_is_the_latest_that_a_task_read(states):
+    counts = dict.fromkeys(write.SUMMED, 2)
+    outcomes = [{"batch_id": one, **counts, "state": state} for state in states for one in "ab"]
+
+    (first, second) = write.united(outcomes)
+
+    latest = None if None in states else "COMPLETE"
+    assert (first, second["batch_id"]) == (
+        {"batch_id": "a", **dict.fromkeys(counts, 6), "state": latest},
+        "b",
+    )
+
+
 def test_each_page_has_its_own_attempts(tracker):
     batch_id = opened(tracker, 30 * 1024)
     tracker.store.every_other = True
