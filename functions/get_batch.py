@@ -34,8 +34,9 @@ def get_batch(batch_id: BatchId, progress: Shown = None) -> BatchAnswer:
     """Return the state and progress of a batch, and the event of its end."""
     tracker = tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
-    read = {None: tracker.progress, "estimate": tracker.glimpse, "none": lambda _: None}[progress]
-    return BatchAnswer.shown(batch, read(batch), tracker.is_confirmed(batch), tracker.now())
+    read = tracker.glimpse if progress == "estimate" else tracker.progress
+    found = None if progress == "none" else read(batch)
+    return BatchAnswer.shown(batch, found, tracker.is_confirmed(batch), tracker.now())
 
 
 @app.get(

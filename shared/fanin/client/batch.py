@@ -108,11 +108,12 @@ class Batch:
         is_keyed: bool = False,
         expected_items: int | None = None,
         is_closed_by_stack: bool = False,
+        traceparent: str | None = None,
     ) -> None:
         """*key*: the idempotency key of its opening; *is_keyed*: it is the caller's, who can repeat it.
 
         *expected_items*: the option of its opening, to compare it with the total at the close.
-        *is_closed_by_stack*: the end of a block does nothing.
+        *is_closed_by_stack*: the end of a block does nothing. *traceparent*: the option, for its items.
         """
         self.id = batch_id
         self.closed: Closed | None = None
@@ -124,6 +125,7 @@ class Batch:
         self._work = work
         self._is_keyed = is_keyed
         self._expected_items = expected_items
+        self._traceparent = traceparent
 
     def add(self, count: int, *, key: str | None = None) -> Items:
         """Reserve *count* items in one request and return their ids.
@@ -133,7 +135,9 @@ class Batch:
         """
         if key is None and self._is_keyed:
             need_key(self.id)
-        return self._fanin.add(self.id, count, key=key)
+        items = self._fanin.add(self.id, count, key=key)
+        items.traceparent = self._traceparent
+        return items
 
     def ack(
         self,

@@ -141,8 +141,15 @@ class Fanin(Consumers, QueueCalls, Waiting):
         batch_id, used, work = opened(self._transport, spec, key)
         if key is not None:
             self._note_keyed(batch_id)
-        expected = spec.expected_items
-        return Batch(self, batch_id, used, work, is_keyed=key is not None, expected_items=expected)
+        return Batch(
+            self,
+            batch_id,
+            used,
+            work,
+            is_keyed=key is not None,
+            expected_items=spec.expected_items,
+            traceparent=spec.traceparent,
+        )
 
     def publish_object(
         self, source: str, queue: str, *, key: str | None = None, **options: Unpack[PublicationOptions]

@@ -20,8 +20,11 @@ class Items(Sequence[str]):
     """The ids ``batch_id:group_id:0`` to ``batch_id:group_id:<upto - 1>``, or a slice of them.
 
     The sequence stores no ids, so a slice and the whole take the same memory. ``str(items)`` of a range is
-    ``batch_id:group_id:first-last``, which ``Items.parse`` reads.
+    ``batch_id:group_id:first-last``, which ``Items.parse`` reads. *traceparent*: the option with which
+    their batch was opened, where ``Batch.add`` returned them; else None.
     """
+
+    traceparent: str | None = None
 
     def __init__(self, batch_id: str, group_id: str, upto: int) -> None:
         self.batch_id = text(batch_id, "batch_id", "batch_id")
@@ -154,7 +157,7 @@ class Items(Sequence[str]):
 
     def _only(self, indexes: range) -> Items:
         part = Items(self.batch_id, self.group_id, self.upto)
-        part._indexes = indexes
+        part._indexes, part.traceparent = indexes, self.traceparent
         return part
 
     def _cut(self, size: int) -> Iterator[Items]:

@@ -47,6 +47,7 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
     Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s.
+    Of a live batch of more than 32,768 items, `~` marks an estimate.
     """
     seconds = _seconds(timeout)
     found = progress_of(call, call.names.id_of(batch), seconds, REAL)

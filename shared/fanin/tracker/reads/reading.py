@@ -112,7 +112,7 @@ class Reader:
         return progress(self.store, batch)
 
     def glimpse(self, batch: Batch) -> Progress:
-        """Return what a progress bar is drawn from: the bounds and the estimate of at most 32 pages a level."""
+        """Return bounds of how many items are acked, from at most 32 pages of a level."""
         return glimpse(self.store, batch)
 
     def map(self, batch: Batch, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None) -> BatchMap:
