@@ -98,7 +98,7 @@ def test_streams_are_few_and_one_ends_when_its_reader_goes_or_the_server_stops(
     assert looks(api) == streams.STREAMS
     several[0][0].close()
     assert eventually(lambda: b" 200 " in reader()[1])
-    dashboard.streams.close()
+    dashboard.close()
     assert several[1][0].makefile("rb").read().endswith(b"\n\n")
 
 
@@ -130,6 +130,20 @@ def test_an_idle_batch_costs_looks_a_moving_one_its_map_and_an_ended_one_is_read
     seen = looks(api)
     page.clock.run_for(120_000)
     assert (looks(api), at_rest(page, api)) == (seen, len(api.log))
+
+
+def test_a_batch_that_moves_all_the_time_is_read_as_a_whole_each_minute(fanin, api, dashboard, opens):
+    batch = fanin.open("catalog")
+    items = batch.add(10)
+    page = clocked(opens, dashboard, f"#/batches/{batch.id}")
+    wait(page, "0 %")
+    for at in range(3):
+        before = at_rest(page, api)
+        page.clock.run_for(25_000)
+        fanin.ack([items[at]])
+        wait(page, f"{at + 1}0.0 %")
+
+    assert {"children", batch.id} <= set(others(api, before))
 
 
 def test_a_page_without_a_stream_polls_and_one_that_is_paused_gives_its_place_back(

@@ -33,6 +33,7 @@ const page = {
   stop: null, // of the polls
   isLoading: false,
   next: 0, // the time from which it may load again, by performance.now
+  whole: 0, // the time at which all of the view was read last
   look: null, // the last one of the stream
   known: null, // the one for which what is shown was read
 };
@@ -74,6 +75,7 @@ async function load(seen) {
     if (mine !== page.turn) return;
     Object.assign(page, { failures: 0, failure: null, read: new Date(), isLoading: false });
     show(now, data);
+    if (!seen) page.whole = began;
     again(performance.now() - began);
   } catch (error) {
     if (mine === page.turn) fail(now, error, performance.now() - began);
@@ -88,7 +90,7 @@ function again(milliseconds) {
   if (page.paused || document.hidden || isOver) return stop();
   const isFollowed = follow((!page.failure && view.stream?.(page.data)) || "", look, broken);
   const asked = page.data?.batch?.retryAfterSeconds;
-  const seconds = isFollowed ? FOLLOWED : pause(asked, milliseconds / 1000, page.failures, Math.random());
+  const seconds = isFollowed ? FOLLOWED - age() : pause(asked, milliseconds / 1000, page.failures, Math.random());
   page.timer = setTimeout(refresh, 1000 * seconds);
 }
 
@@ -100,7 +102,8 @@ function look(seen) {
   page.known ??= seen;
   if (view.isNews(page.data, seen, page.known)) {
     clearTimeout(page.timer);
-    page.timer = setTimeout(() => load(page.look), Math.max(0, page.next - performance.now()));
+    const part = () => load(age() < FOLLOWED ? page.look : null);
+    page.timer = setTimeout(part, Math.max(0, page.next - performance.now()));
     return;
   }
   page.read = new Date();
@@ -108,6 +111,7 @@ function look(seen) {
   draw();
 }
 
+const age = () => (performance.now() - page.whole) / 1000;
 const broken = () => page.isLoading || refresh();
 
 function stop() {
