@@ -41,6 +41,7 @@ from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.task_model import NewTask, Registered, TaskStatus
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.timer import REAL
+from fanin.client.tracing import carried_of
 from fanin.client.transports.batch_names import named_batch
 from fanin.client.transports.environment import (
     ENVIRONMENT,
@@ -148,7 +149,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
             work,
             is_keyed=key is not None,
             expected_items=spec.expected_items,
-            traceparent=spec.traceparent,
+            carried=carried_of(spec),
         )
 
     def publish_object(

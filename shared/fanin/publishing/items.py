@@ -16,20 +16,11 @@ from fanin.arguments import kind_of, text, text_or_none, whole
 from fanin.aws.messaging.queue_urls import checked_queue, queue_url
 from fanin.client.argument_checks.checking import listed_ids
 from fanin.client.items import Items
-from fanin.client.tracing import sending
+from fanin.client.tracing import Carried, sending
 from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
 from fanin.publishing.message_groups import message_group
-from fanin.publishing.packing import (
-    BATCH_BYTES,
-    ENVELOPE_BYTES,
-    Carried,
-    Message,
-    batches,
-    carrying,
-    pack_of,
-    trace_context,
-)
+from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES, Message, batches, carrying, pack_of
 from fanin.publishing.row_sources.lines import sendable
 from fanin.publishing.sending import SendFailed, Sleep
 from fanin.publishing.sending import send as sent
@@ -72,7 +63,7 @@ def send(
     A message is ``{"itemId": ..., "record": row, "sentAt": ms}``; with *chunk*, that many neighbours are one.
     *queue*: its URL or name. *group*: the message group; by default the batch. *trace*: the header of an
     X-Ray trace, in a function of Lambda by default its own. *client*: of boto3. In a process that records no
-    spans, the messages of ``batch.add(...)``, or of a slice of it, carry the ``traceparent`` of its open.
+    spans, the messages of ``batch.add(...)``, or of a slice of it, carry the trace context of its open.
     Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
     cannot be sent, or if there are not as many rows as items; those before it may be sent then.
     """
@@ -84,7 +75,7 @@ def send(
     begun = chain([*islice(messages, 1)], messages)  # a bad first row is refused before a client is made
     client = client or _client()
     url = queue_url(client, queue)
-    carried = trace_context(items.traceparent if isinstance(items, Items) else None)
+    carried = items.carried if isinstance(items, Items) else ()
     return _all_sent(partial(_send, client, url, sleep, named, more), url, begun, carried)
 
 
