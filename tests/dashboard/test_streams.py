@@ -137,8 +137,8 @@ def test_a_batch_that_moves_all_the_time_is_read_as_a_whole_each_minute(fanin, a
     items = batch.add(10)
     page = clocked(opens, dashboard, f"#/batches/{batch.id}")
     wait(page, "0 %")
+    before = at_rest(page, api)
     for at in range(3):
-        before = at_rest(page, api)
         page.clock.run_for(25_000)
         fanin.ack([items[at]])
         wait(page, f"{at + 1}0.0 %")

@@ -88,7 +88,7 @@ function again(milliseconds) {
   const { view } = route(),
     isOver = !page.failure && view.isOver?.(page.data);
   if (page.paused || document.hidden || isOver) return stop();
-  const isFollowed = follow((!page.failure && view.stream?.(page.data)) || "", look, broken);
+  const isFollowed = follow((!page.failure && view.stream?.(page.data)) || "", look, refresh);
   const asked = page.data?.batch?.retryAfterSeconds;
   const seconds = isFollowed ? FOLLOWED - age() : pause(asked, milliseconds / 1000, page.failures, Math.random());
   page.timer = setTimeout(refresh, 1000 * seconds);
@@ -112,7 +112,6 @@ function look(seen) {
 }
 
 const age = () => (performance.now() - page.whole) / 1000;
-const broken = () => page.isLoading || refresh();
 
 function stop() {
   clearTimeout(page.timer);

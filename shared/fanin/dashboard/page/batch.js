@@ -16,12 +16,11 @@ const RATE_SECONDS = 30;
 const seen = { id: "", points: [] }; // [seconds, done] of the last polls
 const open = { id: "", outstanding: false };
 
-// *known*: what was read before, and the look that found something new: in a part of what is read.
-export async function load({ id, query: asked }, ask, _early, known) {
+// *part*: what was read before, with the look that found something new; the family is not read again then.
+export async function load({ id, query: asked }, ask, _early, part) {
   const path = `/v1/batches/${encodeURIComponent(id)}`;
   const later = (wanted) => wanted.catch((failure) => ({ failure }));
   const window = { from: asked.from, to: asked.to };
-  const part = known && known.look.state === known.batch.state ? known : null;
   const [batch, picture] = await Promise.all([
     part?.look.progress.exact ? part.look : ask(path),
     later(ask(`${path}/map${query({ ...window, cells: map.cells() })}`)),
