@@ -27,6 +27,7 @@ from pipeline.bulk_ack.fold import Folder
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.logs import read
 from pipeline.bulk_ack.on_spark import SparkEngine
+from pipeline.bulk_ack.rows import to_page_masks, unpacked
 from pipeline.fan_out.on_spark import SparkEngine as FanOutEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.shared_by_jobs.session import spark_session
@@ -85,7 +86,8 @@ def ack(spark: SparkSession, logs: Logs) -> None:
 def longs(spark: SparkSession, logs: Logs) -> Longs:
     """Return the folded bitmap, in the form of the other engines."""
     folded = frames.fold(spark, _listed(spark, logs), _request(logs).tables, TENANT)
-    return _placed(logs, frames.page_masks(frames.blocks(folded), 2).select("page", "bits").toArrow())
+    blocks = frames.blocks(folded).toArrow().to_batches()
+    return _placed(logs, pa.Table.from_batches(to_page_masks(unpacked(blocks))))
 
 
 def _placed(logs: Logs, found: pa.Table) -> Longs:

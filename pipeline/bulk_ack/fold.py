@@ -21,7 +21,7 @@ from pipeline.bulk_ack import logs
 from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, texts_of
 from pipeline.bulk_ack.item_ids import Located, Prefix, Refusal
 from pipeline.bulk_ack.logs import Portion, joined
-from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
+from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, REJECTED, filled, nested
 from pipeline.compiled_fold.groups import KnownGroups, known_groups
 from pipeline.shared_by_jobs import bitmaps
 
@@ -239,20 +239,15 @@ def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterato
     facts = [*zip(*named, labels, strict=True)]
     facts += [(line, None, None, Refusal.UNREADABLE.label) for line in portion.lines]
     columns = [pa.array([file] * len(facts)), *map(pa.array, zip(*facts, strict=True))]
-    kind = FOLDED.field("rejected").type
-    columns = [column.cast(child.type) for column, child in zip(columns, kind, strict=True)]
-    yield _batch(rejected=pa.StructArray.from_arrays(columns, fields=list(kind)))
+    kinds = {child.name: child.type for child in REJECTED}
+    yield nested(
+        "rejected", {name: column.cast(kinds[name]) for name, column in zip(kinds, columns, strict=True)}
+    )
 
 
 def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name: str) -> pa.RecordBatch:
-    kind = FOLDED.field("block").type
-    columns = {
-        "batch_id": pa.array([batch_id] * numbers.size),
-        "block": pa.array(numbers),
-        name: bitmaps.packed(rows),
-    }
-    children = [columns.get(child.name, pa.nulls(numbers.size, child.type)) for child in kind]
-    return _batch(block=pa.StructArray.from_arrays(children, fields=list(kind)))
+    named = {"batch_id": pa.array([batch_id] * numbers.size), "block": pa.array(numbers)}
+    return nested("block", {**named, name: bitmaps.packed(rows)})
 
 
 def _batch(**column: pa.Array) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from fanin.cost.dollars import price
 from fanin.cost.prices import READ_UNIT, WRITE_UNIT
 from fanin.tracker import State, Verdict
-from pipeline.bulk_ack.rows import MARKED
+from pipeline.bulk_ack.rows import SUMMED
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import Report, moving
@@ -55,17 +55,16 @@ def estimate_acks(pages: int, failing: int) -> AckEstimate:
     return AckEstimate(pages, PLAIN_PAGE_WRITES * (pages - failing) + FAILING_PAGE_WRITES * failing)
 
 
-BLOCKS_A_TASK = 256
+PAGES_A_TASK = 8192
 MOST_TASKS = 10_000
 """Tasks that write pages take some seconds each, so that one that is run again repeats little."""
 PROGRESS_SECONDS = 1.0
-SUMMED = [name for name in MARKED.names if name != "batch_id"]
 _NOT_LATE = (Verdict.ACCEPTED, Verdict.DUPLICATE)
 
 
-def write_tasks(blocks: int, slots: int) -> int:
-    """Return by how many tasks about so many *blocks* are written, at least one per slot."""
-    return max(slots, min(MOST_TASKS, ceil(blocks / BLOCKS_A_TASK)))
+def write_tasks(pages: int, slots: int) -> int:
+    """Return by how many tasks so many *pages* are written, at least one per slot."""
+    return max(slots, min(MOST_TASKS, ceil(pages / PAGES_A_TASK)))
 
 
 class Counts(dict[str, int]):
@@ -134,7 +133,7 @@ class Fold(Protocol):
         """Save the rejected rows as Parquet, in place of those of a run of the same name."""
 
     def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
-        """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
+        """Write the pages to the tracker; return OUTCOMES, one row per batch."""
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""
