@@ -1,7 +1,7 @@
 """Acks the items that ack logs list: Parquet, JSON lines or CSV.
 
 Rows have item_id, or batch_id, group_id and index, or batch_id, group_id, first and last (a range); and
-optionally outcome and reason.
+optionally outcome and reason. Files of the archive (table=pages, table=batches) are logs, too.
 
     fanin bulk-ack LOG... --tenant T --batches-table NAME --pages-table NAME --rejects PATH
     ... FOLDER --checkpoint PATH [--every SECONDS]     each file of the folder once, as it arrives
