@@ -1,15 +1,14 @@
-"""bulk_ack by Spark: once over files, or as files arrive."""
+"""bulk_ack by Spark."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from pipeline.bulk_ack import frames, run, write
 from pipeline.bulk_ack.logs import refuse_hidden
@@ -17,13 +16,8 @@ from pipeline.bulk_ack.rows import PAGE_COUNTS
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.shared_by_jobs.progress import Report, context_of, counter, counting, watching
+from pipeline.shared_by_jobs.progress import Report, counter, counting, watching
 from pipeline.shared_by_jobs.stages import cached, slots_of
-
-ANY_AGE = "36500d"
-"""The greatest age of an arriving file. Spark skips, without a message, one a week older than the newest."""
-QUERY = "sql.streaming.queryId"
-"""The local property in which Spark passes a stream's id to its micro-batches; a checkpoint keeps the id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,41 +76,6 @@ class SparkEngine:
                 counts = _counts(frame)
             tasks = slots.paced(run.write_tasks(counts.pages, slots.count), request.rate).tasks
             yield SparkFold(frame, tasks, counts)
-
-
-class NotByServer(ValueError):
-    """A job asks for what Spark Connect does not have."""
-
-
-def stream(
-    spark: SparkSession,
-    path: str,
-    checkpoint: str,
-    request: BulkAckRequest,
-    report: Report,
-    seconds: float | None,
-) -> StreamingQuery:
-    """Start a query that acks each file arriving in the folder *path* once, in micro-batches; return it.
-
-    *seconds*: the time between micro-batches; None takes the files that are there now, and ends.
-    *checkpoint*: keeps which files are done, and the name of the run. A micro-batch that is repeated saves
-    its rejected rows at the same path. Raises NotByServer over Spark Connect.
-    """
-    if context_of(spark) is None:
-        raise NotByServer("--checkpoint takes no Spark Connect, whose server would run the micro-batches")
-
-    def ack(listed: DataFrame, epoch: int) -> None:
-        query = spark.sparkContext.getLocalProperty(QUERY)
-        named = replace(request, run=f"{query}-{epoch}")
-        run.bulk_ack(SparkEngine(listed.sparkSession), frames.files(listed), named, report)
-
-    reader = spark.readStream.format("binaryFile").schema(frames.LISTED)
-    reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", ANY_AGE)
-    listed = reader.load(path).select("path", "length")
-    writer = listed.writeStream.foreachBatch(ack).option("checkpointLocation", checkpoint)
-    if seconds is None:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=f"{seconds} seconds").start()
 
 
 def _counts(folded: DataFrame) -> Folded:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from fanin.cost.prices import READ_UNIT, WRITE_UNIT
 from fanin.tracker import State, Verdict
 from pipeline.bulk_ack.rows import SUMMED
 from pipeline.bulk_ack.write import Tally, Target
+from pipeline.engine_without_spark.arrivals import Arrivals
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import Report, moving
 from pipeline.table_frames.tables import Tables
@@ -170,6 +171,28 @@ def bulk_ack(
     states = Counter(one["state"] or "gone" for one in outcomes)
     report("acked", {**fold.counts.facts, **_facts(totals, states), "seconds": _since(started)})
     return totals
+
+
+def follow(
+    engine: Engine,
+    folder: str,
+    checkpoint: str,
+    request: BulkAckRequest,
+    report: Report,
+    seconds: float | None,
+) -> Iterator[Counter[str]]:
+    """Ack each file that arrives in *folder* once, in micro-batches; yield what `bulk_ack` returns of each.
+
+    *checkpoint*: a folder that keeps which files are taken. A micro-batch that is repeated saves its rejected
+    rows at the same path. *seconds*: the time between two; None takes the files that are there now, and ends.
+    """
+    arrivals = Arrivals(checkpoint)
+    while True:
+        for batch in arrivals.take(lambda: engine.list_logs([folder])):
+            yield bulk_ack(engine, batch.files, replace(request, run=batch.run), report)
+        if seconds is None:
+            return
+        time.sleep(seconds)
 
 
 def preview(engine: Engine, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> None:
