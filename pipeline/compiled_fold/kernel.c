@@ -208,16 +208,23 @@ int64_t fanin_fold(
     return row;
 }
 
-/* Does the same with the items `first` to `last`, or `first` where that is NULL, of the groups `numbers`, of
-   which each row has one by its `codes`, or all the first where those are NULL; -1 is no group. */
+/* An integer of a column, of 4 or 8 bytes. */
+static inline int64_t number_at(const void *column, int64_t width, int64_t row) {
+    return width == 4 ? ((const int32_t *)column)[row] : ((const int64_t *)column)[row];
+}
+
+/* Does the same with the items `first` to `last`, or `first` where that is NULL, integers of `width` bytes, of
+   the groups `numbers`, of which each row has one by its `codes`, or all the first where those are NULL; -1 is no
+   group. */
 int64_t fanin_fold_numbers(
-    State *state, const int64_t *first, const int64_t *last, const int64_t *codes, const int64_t *numbers,
-    const uint8_t *skip, int64_t row, int64_t rows
+    State *state, const void *first, const void *last, int64_t width, const int64_t *codes,
+    const int64_t *numbers, const uint8_t *skip, int64_t row, int64_t rows
 ) {
     Queue queue;
     queue.size = 0;
     for (; row < rows && state->count_declined < state->most_declined; row++) {
-        int64_t number = numbers[codes ? codes[row] : 0], low = first[row], high = last ? last[row] : low;
+        int64_t number = numbers[codes ? codes[row] : 0], low = number_at(first, width, row);
+        int64_t high = last ? number_at(last, width, row) : low;
         const Group *group = number < 0 || (skip && skip[row]) ? 0 : &state->groups[number];
         if (!group || low < 0 || low > high || high >= group->upto)
             state->declined[state->count_declined++] = row;

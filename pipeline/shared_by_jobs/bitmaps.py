@@ -318,9 +318,12 @@ def _unite(held: NDArray[Any], at: Longs, masks: NDArray[Any]) -> None:
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return *array* padded with zeros to at least *size* entries, and a quarter more, to grow seldom."""
+    """Return *array* padded with zeros to at least *size* entries, and twice as many as before, to grow seldom.
+
+    Of a large array, zeros that are not used take no memory.
+    """
     if size <= len(array):
         return array
-    larger = np.zeros((max(size, len(array) * 5 // 4), *array.shape[1:]), array.dtype)
+    larger = np.zeros((max(size, len(array) * 2), *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
