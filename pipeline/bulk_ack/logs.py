@@ -194,9 +194,7 @@ def _pages(
     return batches(found, names, rows) if len(found) == len(names) else None
 
 
-def _by_arrow(
-    file: pq.ParquetFile, groups: list[int], names: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
+def _by_arrow(file: pq.ParquetFile, groups: list[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the columns *names* of *groups*. Raises ArrowInvalid if rows are missing."""
     rows = INDEXES_A_BATCH if "index" in names else ROWS_A_BATCH
     missing = sum(file.metadata.row_group(number).num_rows for number in groups)

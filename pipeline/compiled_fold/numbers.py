@@ -38,10 +38,11 @@ class NumberChunk(Chunk[NDArray[Any]]):
         """Yield the first *rows*, or those before the first page that is not read, ROWS_AT_ONCE in each."""
         found, size = self._empty(), 0
         for page in self.pages(rows):
-            while page.size:
-                some = page[: found.size - size]
+            read = 0
+            while read < page.size:
+                some = page[read : read + found.size - size]
                 found[size : size + some.size] = some
-                size, page = size + some.size, page[some.size :]
+                size, read = size + some.size, read + some.size
                 if size == found.size:
                     yield self._array(found)
                     found, size = self._empty(), 0
