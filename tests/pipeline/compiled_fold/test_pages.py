@@ -33,6 +33,8 @@ from tests.pipeline.compiled_fold.test_groups import (
 
 WAYS = {"numpy": (False, False), "kernel": (True, False), "pages": (True, True)}
 """Whether there is a kernel, and whether it reads pages."""
+READING: dict[str, Any] = {"item_id": column_chunk, "index": number_chunk, "first": number_chunk}
+"""What reads a column by pages."""
 
 
 def folded(path: Path, way: str, kernel: Any, store: Any = STORE) -> dict[str, list] | str:
@@ -56,9 +58,8 @@ def by_pages(path: Path, kernel: Any) -> int:
         file, found = pq.ParquetFile(source), 0
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
-            for name in file.schema_arrow.names:
-                reading = {"item_id": column_chunk, "index": number_chunk, "first": number_chunk}.get(name)
-                if reading and (chunk := reading(kernel, source, file, group, name)):
+            for name in READING.keys() & file.schema_arrow.names:
+                if chunk := READING[name](kernel, source, file, group, name):
                     found += sum(len(page) for page in chunk.pages(rows))
         return found
 
