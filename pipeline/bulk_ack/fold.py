@@ -148,10 +148,8 @@ class Folder:
         yield from self._judge_waiting()
         for batch_id, fold in self._folds.items():
             for name, kind in (("succeeded", fold.succeeded), ("failed", fold.failed)):
-                numbers, rows = kind.blocks()
-                for at in range(0, numbers.size, BLOCKS_A_BATCH):
-                    some = slice(at, at + BLOCKS_A_BATCH)
-                    yield _blocks(batch_id, numbers[some], rows[some], name)
+                for numbers, rows in kind.parts(BLOCKS_A_BATCH):
+                    yield _blocks(batch_id, numbers, rows, name)
         acks = self._acks + (self.compiled.acks if self.compiled else 0)
         yield _batch(acks=pa.array([acks], pa.int64()))
 

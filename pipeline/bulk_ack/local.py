@@ -52,14 +52,24 @@ class LocalEngine:
 
     def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
         """Fold *logs* and return only the counts."""
-        with self.fold(logs, request, report) as folded:
-            return folded.counts
+        with self._collected(logs, request, report) as (_, collected):
+            return _counts(collected, collected.page_masks())
 
     @contextmanager
     def fold(
         self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
     ) -> Iterator[LocalFold]:
         """Fold *logs*, and keep them while the body runs."""
+        with self._collected(logs, request, report) as (files, collected):
+            table = pa.Table.from_batches(collected.page_masks(), rows.PAGE_MASKS)
+            counts = _counts(collected, table.to_batches())
+            yield LocalFold(self, logs, files, collected, table, counts)
+
+    @contextmanager
+    def _collected(
+        self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
+    ) -> Iterator[tuple[list[str], Collected]]:
+        """Yield the files with FOLDED of *logs*, which exist while the body runs, and what is in them."""
         processes = self.processes(logs, ceil(sum(file.size for file in logs) / self.fold_bytes))
         with TemporaryDirectory(prefix="fanin-bulk-ack-") as folder:
             tasks = [
@@ -77,8 +87,7 @@ class LocalEngine:
                 files.append(file)
                 for batch in _read(file):
                     collected.take(batch)
-            table = pa.Table.from_batches(collected.page_masks(), rows.PAGE_MASKS)
-            yield LocalFold(self, logs, files, collected, table, _counts(collected, table))
+            yield files, collected
 
     def processes(self, logs: Sequence[ListedFile], wanted: int) -> Processes:
         """Return the processes for *wanted* times the least work of one."""
@@ -139,7 +148,7 @@ def _mark_task(task: tuple[pa.Table, Target], tally: Tally) -> list[write.Row]:
 
 
 def _read(file: str) -> Iterator[pa.RecordBatch]:
-    with pa.OSFile(file) as source, pa.ipc.open_stream(source) as stream:
+    with pa.memory_map(file) as source, pa.ipc.open_stream(source) as stream:
         yield from stream
 
 
@@ -161,8 +170,8 @@ def dealt(page_masks: pa.Table, tasks: int) -> list[pa.Table]:
     return [page_masks.take(order[share == number]) for number in np.unique(share)]
 
 
-def _counts(found: Collected, page_masks: pa.Table) -> Folded:
-    return Folded(found.acks, dict(found.rejected), **rows.page_counts(page_masks.to_batches()))
+def _counts(found: Collected, page_masks: Iterable[pa.RecordBatch]) -> Folded:
+    return Folded(found.acks, dict(found.rejected), **rows.page_counts(page_masks))
 
 
 def _popcounts(column: pa.ChunkedArray) -> bitmaps.Longs:

@@ -135,14 +135,11 @@ class Collected:
 
 
 def _union(held: bitmaps.Masks | None, more: bytes | None) -> bitmaps.Masks | None:
-    """Return the bits of both, in the memory of *held*."""
+    """Return the bits of both; of a bitmap alone, in its own memory."""
     if more is None:
         return held
     found = bitmaps.unpacked(more)
-    if held is None:
-        return found.copy()
-    held |= found
-    return held
+    return found if held is None else np.bitwise_or(held, found, out=held if held.flags.writeable else None)
 
 
 def _bits(held: bitmaps.Masks | None) -> bitmaps.Masks:
@@ -223,10 +220,11 @@ def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for name in ("succeeded", "failed")
         )
         acked = succeeded | failed
-        rows = np.flatnonzero(acked.any(axis=1))
+        rows = np.flatnonzero(np.bitwise_or.reduce(acked, axis=1))
         block, page = np.divmod(rows, bitmaps.BLOCK_PAGES)
         numbers = batch.column("block").to_numpy()[block] * bitmaps.BLOCK_PAGES + page
-        masks = acked[rows].view(np.uint8), (failed[rows] & ~succeeded[rows]).view(np.uint8)
+        only_failed = failed & ~succeeded if failed.any() else failed
+        masks = acked[rows].view(np.uint8), only_failed[rows].view(np.uint8)
         columns = [
             batch.column("batch_id").take(pa.array(block)),
             pa.array(numbers),
