@@ -50,6 +50,7 @@ JOBS = (
         name="bulk_ack",
         batches=CHANGE,
         pages=(*CHANGE_PAGES, "dynamodb:PartiQLInsert"),
+        reads_archive=True,
         defaults=("--tenant", "--rejects", *TABLES),
     ),
     # By the tenant it reads the pages of the batch; without, as on EMR, it scans.
