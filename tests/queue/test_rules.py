@@ -16,8 +16,27 @@ from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PARTS_MAX, QUEUE_FORM, PartKey, job_key, part_of
 from fanin.queue.rules.lifecycle import ClaimStatus
-from fanin.queue.rules.model import Dead, EarlierJob, GivenBack, JobState, Member, Rerun, digest_of
-from fanin.queue.rules.part_owners import Watch, change_seconds, look_seconds, neighbours, overdue, owned
+from fanin.queue.rules.model import (
+    MARK_SECONDS,
+    SECOND_US,
+    Dead,
+    EarlierJob,
+    GivenBack,
+    JobState,
+    Member,
+    Rerun,
+    digest_of,
+)
+from fanin.queue.rules.part_owners import (
+    Watch,
+    change_seconds,
+    look_seconds,
+    neighbours,
+    overdue,
+    owned,
+    owners,
+)
+from fanin.queue.rules.taking import TakeRequest
 
 QUEUE = QueueKey("t", "q")
 
@@ -305,3 +324,20 @@ def test_many_sessions_read_each_other_as_rarely_as_they_are_many(sessions, look
     assert look_seconds(sessions) == pytest.approx(look)
     assert change_seconds(sessions) == pytest.approx(change)
     assert len(neighbours([f"{number:04}" for number in range(sessions)], "0000")) == min(sessions - 1, 2)
+
+
+def test_only_live_sessions_with_heartbeats_own_parts():
+    assert owners([MEMBER, replace(MEMBER, id="s2", live=False), replace(MEMBER, id="s3", beats=False)]) == [
+        "s1"
+    ]
+
+
+def test_a_job_that_ended_within_the_hour_is_known_to_a_repeated_add():
+    end = DONE_JOB.done_us + MARK_SECONDS * SECOND_US
+
+    assert DONE_JOB.answers(DONE_JOB.id, end - 1)
+    assert not DONE_JOB.answers(DONE_JOB.id, end)
+
+
+def test_a_take_names_its_parts_by_anything_that_yields_them():
+    assert TakeRequest(parts=iter([1, 0])).parts == (1, 0)

@@ -263,6 +263,13 @@ def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
     assert queue.context.store.written == [OUTCOME]
 
 
+@pytest.mark.parametrize("answer", [None, "soon"])
+def test_a_context_without_the_time_that_is_left_is_refused(queue, answer):
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: answer)
+    with pytest.raises(InvalidRequest, match="that of a Lambda"), queue.answer(event(Ring(0)), context):
+        pass
+
+
 def in_parts(queue, *parts: int) -> list[NewJob]:
     """A new job in each of *parts*, the first with the highest priority."""
     found: dict[int, list[str]] = {}

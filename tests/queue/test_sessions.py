@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from moto import mock_aws
 
+from fanin.errors import StoreUnavailable
+from fanin.queue import Effects
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import Member
@@ -185,3 +187,16 @@ def test_a_heartbeat_counts_from_when_it_was_sent(bench):
     assert bench.session.beat()
     assert bench.session.confirmed_at == bench.time.monotonic() - 1.5 == 2
     assert bench.store.of("beat")[-1][2] == bench.time.now() - 1_500_000 + 5_000_000
+
+
+def test_an_idempotent_request_without_an_answer_is_sent_four_times():
+    sent, pauses = [], []
+
+    def request():
+        sent.append(len(pauses))
+        unavailable()
+
+    with pytest.raises(StoreUnavailable):
+        Effects(pause=pauses.append).answer_of(request)
+
+    assert sent == [0, 1, 2, 3]

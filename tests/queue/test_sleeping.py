@@ -12,6 +12,7 @@ from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.maintenance.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
 from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.lifecycle import entry_of
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY
 
@@ -52,6 +53,25 @@ def test_a_report_that_is_unavailable_ends_the_sweep_and_one_that_is_refused_doe
 
     assert asked == [*"ab"][:tried]
     assert bench.store.real.outboxes == {KEY: entries}
+
+
+def test_a_due_job_that_the_sweep_promotes_is_rung_for(bench):
+    bench.add("a", delay=1)
+    bench.time.sleep(1)
+    sweep(bench)
+
+    assert bench.bell.rung == [(0, False, 0.0)]
+
+
+def test_a_freed_job_is_popped_once_the_one_claimed_first_before_the_others(bench):
+    jobs = []
+    for name in "ab":
+        jobs += bench.take(name)
+        bench.time.sleep(1)
+    maintenance = Maintenance(bench.context)
+    maintenance.free_all([entry_of(job) for job in reversed(jobs)])
+
+    assert [entry.key for _ in range(3) for entry in maintenance.pop_freed(1)] == [job.key for job in jobs]
 
 
 KILLED, FROZEN, ALIVE = 0, 1, 2
