@@ -48,15 +48,15 @@ class Part:
             yield Row(1, start + index, items[index], record)
 
 
-def found(client: S3Client, order: Order) -> StoredObject:
+def object_of(client: S3Client, order: Order) -> StoredObject:
     """Return the object as it is now. Raises InvalidRequest if there is none, and ClientError."""
-    return StoredObject.found(client, *order.object)
+    return StoredObject.at(client, *order.object)
 
 
 def readable(client: S3Client, order: Order) -> StoredObject:
     """Return the object as it is now. Raises InvalidRequest if there is none, or S3 refuses it."""
     try:
-        return found(client, order)
+        return object_of(client, order)
     except ClientError as error:
         if error.response["Error"]["Code"] not in REFUSED:
             raise
