@@ -23,7 +23,7 @@ from fanin.tracker import GroupId
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-__all__ = ["Part", "found", "parts_of", "readable", "stored_at", "title_of"]
+__all__ = ["Part", "object_of", "parts_of", "readable", "stored_at", "title_of"]
 
 Reader = Callable[[str, Iterable[bytes], int], Iterator[NumberedRow]]
 """Reads lines of an object, of its name, from the line of a number on."""
