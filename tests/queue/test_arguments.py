@@ -134,9 +134,9 @@ VALUES: dict[type, dict[str, tuple[Any, list[Any]]]] = {
     },
     Options: {
         "parts": (8, [*NO_WHOLE, 0, 257]),
-        "heartbeat": (1.0, [*NO_SECONDS, None, 0, 3.0]),
-        "expiry": (5.0, [*NO_SECONDS, None, 0, 1.0]),
-        "max_failures": (3, [*NO_NUMBERS, 0, -1, 1.5]),
+        "heartbeat": (0.25, [*NO_SECONDS, None, 0, 0.26]),
+        "expiry": (0.5, [*NO_SECONDS, None, 0, 0.49]),
+        "max_failures": (1_000_000, [*NO_NUMBERS, 0, -1, 1.5, 1_000_001]),
         "retry_delay": (1.0, [*NO_SECONDS, None]),
         "sweep": (5.0, [*NO_SECONDS, None]),
         "idle_sweep": (5.0, [*NO_SECONDS, None]),

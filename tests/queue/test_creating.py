@@ -99,7 +99,13 @@ def test_a_new_queue_has_a_doorbell_of_its_own_with_the_attributes_of_the_stacks
     assert (attributes["VisibilityTimeout"], attributes["MessageRetentionPeriod"]) == ("180", "3600")
     assert attributes["SqsManagedSseEnabled"] == "true"
     assert "RedrivePolicy" not in attributes
-    assert (statement["Effect"], statement["Resource"]) == ("Deny", attributes["QueueArn"])
+    assert statement == {
+        "Effect": "Deny",
+        "Principal": {"AWS": "*"},
+        "Action": "sqs:*",
+        "Resource": attributes["QueueArn"],
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
     assert creator.doorbells.arn(config.doorbell) == attributes["QueueArn"]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound, StoreUnavailable
+from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.queue import NewJob
 from fanin.queue.administration import paging, removing
 from fanin.queue.administration.changing import (
@@ -81,6 +81,15 @@ def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, st
 
     assert revive_some(queue, [record]).outcomes == {record: Revival.NOT_FOUND}
     assert names(queue.queued()) == ["a"]
+
+
+def test_a_dead_job_stays_dead_while_its_key_has_a_live_one(make):
+    queue = dying(make, "a")
+    queue.add("a")
+    (record,) = records(queue)
+
+    assert revive_some(queue, [record]).outcomes == {record: Revival.LIVE}
+    assert records(queue) == [record]
 
 
 def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_there_are_more(make):
@@ -378,6 +387,10 @@ def test_a_list_has_a_hundred_jobs_unless_another_number_is_asked_for(make):
 
     assert [ready, busy, len(queue.delayed()), len(queue.dead())] == [100] * 4
     assert len(queue.delayed(101)) == len(queue.dead(101)) == 101
+    assert len(queue.delayed(1)) == len(queue.dead(1_000_000)) - 100 == 1
+    for limit in (0, 1_000_001):
+        with pytest.raises(InvalidRequest, match="limit"):
+            queue.queued(limit)
 
 
 def test_the_id_of_a_dead_job_names_its_part_and_its_row():

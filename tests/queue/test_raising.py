@@ -11,8 +11,10 @@ from fanin.queue import NewJob
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.maintenance import raise_phases
 from fanin.queue.maintenance.raise_phases import EXPIRE_SECONDS, SETTLE_SECONDS
+from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.model import JobState, Rejected
 from tests.queue.conftest import KEY, names
 
 OLD, NEW = 2, 4
@@ -179,3 +181,44 @@ def test_a_job_whose_key_has_no_row_at_its_other_part_is_added_in_each_phase(que
 
     assert queue.add_all([MOVES, STAYS]) == ()
     assert sorted(names(queue.queued())) == sorted([MOVES, STAYS])
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])
+def test_the_job_at_the_other_part_of_a_key_answers_an_add_in_each_phase(queue, go_on, store, time, phase):
+    raised(queue, NEW)
+    go_on(phase)
+    queue.context.read_config()
+    rows = queue.context.rows(MOVES)
+    job = lifecycle.new_job(NewJob(MOVES), rows.other, "mine", time.now(), None)
+    store.add(job, None)
+
+    assert queue.add(NewJob(MOVES, id="mine"))
+    assert queue.add_all([NewJob(MOVES, id="later")]) == (Rejected(MOVES, JobState.READY),)
+    store.stored[job.key] = lifecycle.ended(job, time.now())
+    assert queue.add(NewJob(MOVES, id="mine"))
+    assert store.get(rows.at) is None
+    assert queue.add(NewJob(MOVES, id="later"))
+    assert store.get(rows.at).id == "later"
+
+
+def test_a_job_that_comes_to_the_other_part_of_a_key_meanwhile_rejects_an_add(
+    queue, go_on, store, time, monkeypatch
+):
+    raised(queue, NEW)
+    go_on(Phase.DRAINING)
+    queue.context.read_config()
+    rows, add = queue.context.rows(MOVES), store.add
+    mark, live = (
+        lifecycle.new_job(NewJob(MOVES), row, "id", time.now(), None) for row in (rows.at, rows.other)
+    )
+    store.stored[rows.at] = lifecycle.ended(mark, time.now())
+
+    def before_it_comes(*asked):
+        monkeypatch.undo()
+        stored = add(*asked)
+        store.stored[rows.other] = replace(live, generation=9)
+        return stored
+
+    monkeypatch.setattr(store, "add", before_it_comes)
+
+    assert queue.add_all([MOVES]) == (Rejected(MOVES, JobState.READY),)

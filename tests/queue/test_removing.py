@@ -121,7 +121,10 @@ def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time
         store.stored.clear()
     queue.close()
     removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
+    time.sleep(SETTLE_SECONDS - 1)
+    removing.proceed(queue.context, None)
+    assert rows_of(store) == 6
+    time.sleep(1)
     limits = limits_of(store, monkeypatch, "page" if kind == "queued" else "dead")
     remaining = []
     while store.config(KEY).removed_us is None:

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.queue import LostClaim
+from fanin.errors import Failed, InvalidRequest, StoreUnavailable
+from fanin.queue import LostClaim, NewJob
+from fanin.queue.producer import Producer
 from fanin.queue.rules.lifecycle import given_back
-from fanin.queue.rules.model import GivenBack, JobState
+from fanin.queue.rules.model import GivenBack, JobState, OnBusy
 from fanin.queue.sessions.background import Duty, in_threads
 from fanin.queue.sessions.taker import FairLock
 from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
@@ -97,6 +98,22 @@ def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
     assert bench.bell.rung == [(0, False, 0.0)] * 2
 
 
+def test_an_added_job_is_rung_for_when_it_is_due(bench):
+    Producer(bench.context).add_all([NewJob("a"), NewJob("b", delay=0.5)], OnBusy.REJECT)
+
+    assert bench.bell.rung == [(0, False, 0), (0, True, 1)]
+
+
+def test_the_end_of_a_job_rings_for_the_rerun_that_was_requested(bench):
+    (job,) = bench.take("a")
+    bench.add("a")
+    bench.claims.end(job)
+    (rerun,) = bench.claims.take([0], 1)
+    bench.claims.end(rerun)
+
+    assert bench.bell.rung == [(0, False, 0.0)]
+
+
 def failing_for(store, monkeypatch, name: str) -> None:
     """Have the end of the job *name* fail."""
     whole = store.end
@@ -126,6 +143,15 @@ def test_an_ack_whose_outcome_is_unknown_does_not_keep_the_others_from_theirs(qu
 
     assert names(queue.queued()) == ["a"]
     assert queue.in_progress() == []
+
+
+def test_a_failure_for_good_that_cannot_be_stored_returns_its_job(queue, store, monkeypatch):
+    queue.add("a")
+    with expects(StoreUnavailable), queue.take(wait=0):
+        failing_for(store, monkeypatch, "a")
+        raise Failed("never")
+
+    assert names(queue.queued()) == ["a"]
 
 
 @pytest.mark.parametrize(("lost", "late", "first"), [("a", "b", LostClaim), ("b", "a", StoreUnavailable)])

@@ -174,6 +174,13 @@ def test_a_heartbeat_without_an_answer_ends_no_session(bench):
     assert not bench.session.beat()
 
 
+def test_a_session_whose_heartbeat_is_refused_is_over(bench):
+    bench.store.real.end_session(KEY, bench.session.id, None)
+
+    assert not bench.session.beat()
+    assert not bench.session.alive()
+
+
 def test_a_heartbeat_counts_from_when_it_was_sent(bench):
     beat = bench.store.real.beat
     bench.time.sleep(2)
