@@ -147,6 +147,7 @@ def test_a_wait_is_made_of_polls_that_end_before_the_client_times_out(
 
     assert bell_on(monkeypatch, sqs).wait(seconds, 1) == []
     assert sqs.polls() == polls
+    assert all(facts["VisibilityTimeout"] < 20 for facts in sqs.of("receive_message")), "hidden for long"
 
 
 def test_a_batch_has_ten_rings(monkeypatch):

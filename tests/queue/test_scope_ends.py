@@ -16,6 +16,7 @@ from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState, OnBusy
 from fanin.queue.sessions.background import Duty, in_threads
 from fanin.queue.sessions.taker import FairLock
+from tests.item_ids import item_named
 from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
 
 
@@ -47,6 +48,82 @@ def test_a_take_that_breaks_off_returns_what_it_claimed(bench, method):
     assert [job.name for job in bench.session.jobs()] == []
     assert [job.state for job in bench.store.real.stored.values()] == [JobState.READY] * 3
     assert bench.session.doubts() == {0}
+
+
+def test_a_dead_job_has_the_time_of_its_last_run_and_is_not_rung_for():
+    bench = Bench(max_failures=1)
+    (job,) = bench.take("a")
+    bench.time.sleep(3)
+    bench.claims.give_back(job, failed=True)
+    (dead,) = bench.store.real.dead(job.key.part, 9)
+
+    assert (dead.job.failures, dead.job.busy_us, dead.died_us) == (1, 3_000_000, bench.time.now())
+    assert bench.bell.rung == []
+
+
+@pytest.mark.parametrize("wanted", [{0: 2}, {0: 1, 1: 1}], ids=["in a second round", "in a second part"])
+def test_a_take_that_breaks_off_later_returns_what_it_claimed_before(wanted):
+    bench, reads = Bench(parts=2), []
+    bench.add(*"abcdefgh")
+    ready = bench.store.real.ready
+
+    def broken(part, most):
+        reads.append(most)
+        if len(reads) == 2:
+            raise Boom
+        return ready(part, 1)
+
+    bench.store.scripts["ready"] = broken
+    with pytest.raises(Boom):
+        bench.claims.take_each(wanted)
+
+    assert bench.session.held == {}
+    assert {job.state for job in bench.store.real.stored.values()} == {JobState.READY}
+
+
+@pytest.mark.parametrize(("wanted", "claimed", "rings"), [(1, 1, 0), (3, 2, 0), (3, 1, 2)])
+def test_a_take_for_rings_rings_again_only_for_the_jobs_that_others_claim_meanwhile(
+    bench, wanted, claimed, rings
+):
+    bench.add("a", "b")
+    if rings:
+        heads = bench.store.real.ready(bench.context.part(0), 2)
+        bench.store.scripts["ready"] = lambda *_: heads
+        bench.store.real.claim(heads[0], "another", "claim", bench.time.now())
+
+    assert len(bench.claims.take_each({0: wanted})) == claimed
+    assert bench.bell.rung == [(0, False, 0.0)] * rings
+    assert min(most for _, most in bench.store.of("ready")) >= 1, "DynamoDB refuses a limit of 0"
+
+
+def test_a_session_that_is_over_claims_nothing(bench):
+    bench.add("a")
+    bench.session.lost = True
+
+    assert bench.claims.take([0], 1) == []
+    assert [job.state for job in bench.store.real.stored.values()] == [JobState.READY]
+
+
+@pytest.mark.parametrize("reported", [{"item_failure": "blurred"}, {"item_result": "7"}])
+def test_the_end_of_a_job_whose_rerun_was_requested_meanwhile_has_what_its_worker_reported(bench, reported):
+    bench.add("a", item_id=item_named("i"))
+    (job,) = bench.claims.take([0], 1)
+    bench.add("a")
+    bench.claims.end(replace(job, **reported))
+    (entry,) = bench.store.real.outbox(job.key.part)
+
+    assert (entry.reason, entry.result) == (reported.get("item_failure"), reported.get("item_result"))
+
+
+def test_the_end_of_a_job_with_an_item_is_reported_at_once_and_then_deleted(make, store):
+    reported = []
+    queue = make(report=reported.append)
+    queue.add_all(["a", NewJob("b", item_id=item_named("i"))])
+    with queue.take(2, wait=0) as jobs:
+        assert len(jobs) == 2
+
+    assert [entry.item_id for entry in reported] == [item_named("i")]
+    assert list(store.outbox(jobs[0].key.part)) == []
 
 
 @pytest.mark.parametrize(
@@ -124,12 +201,13 @@ def failing_for(store, monkeypatch, name: str) -> None:
     monkeypatch.setattr(store, "end", end)
 
 
-def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, store):
+@pytest.mark.parametrize("end", ["ack", "fail"])
+def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, store, end):
     queue.add_all([*"ab"])
     with queue.take(2, wait=0) as jobs:
         store.stored.pop(jobs[0].key)
         with pytest.raises(LostClaim):
-            jobs.ack(jobs[0])
+            getattr(jobs, end)(jobs[0], *["never"] * (end == "fail"))
         with pytest.raises(InvalidRequest):
             jobs.ack(jobs[0])
 
@@ -213,13 +291,18 @@ def test_an_error_without_a_text_returns_its_jobs_as_any_other_does(make):
     assert [dead.error for dead in queue.dead()] == ["Mute", "Mute"]
 
 
-def test_an_error_whose_text_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
+@pytest.mark.parametrize(
+    ("error", "stored"),
+    [("no file \udcff", "no file ?"), ("x" * 1001, "x" * 1000)],
+    ids=["surrogate", "long"],
+)
+def test_an_error_whose_text_cannot_be_stored_is_stored_as_far_as_it_can_be(make, error, stored):
     queue = make(max_failures=1)
     queue.add("a")
     with queue.take(wait=0) as jobs:
-        jobs.release(jobs[0], failed=True, error="no file \udcff")
+        jobs.release(jobs[0], failed=True, error=error)
 
-    assert [dead.error for dead in queue.dead()] == ["no file ?"]
+    assert [dead.error for dead in queue.dead()] == [stored]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, PermissionError])

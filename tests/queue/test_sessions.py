@@ -121,21 +121,23 @@ def test_a_session_watches_the_two_that_follow_it_on_the_ring(sessions, me, watc
     assert neighbours(list(sessions), me) == list(watched)
 
 
-@pytest.mark.parametrize("end", ["leaves", "is ended"])
-def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, store, time, end):
+@pytest.mark.parametrize("end", ["leaves", "is ended", "comes"])
+def test_a_session_that_goes_or_comes_is_noticed_by_those_that_do_not_watch_it(make, store, time, end):
     queues = entered(make, LARGE)
     ring = sorted(queues, key=lambda queue: session_of(queue).id)
     watching = ring[0].taker.worker.maintenance.watching
     gone = ring[10]
     if end == "leaves":
         gone.close()
+    elif end == "comes":
+        make(parts=8).take(wait=0).__enter__()
     else:
         maintenance = ring[9].taker.worker.maintenance
         maintenance._end(next(m for m in watching.members if m.id == session_of(gone).id))
     time.sleep(1)
     watching.look()
 
-    assert len(watching.members) == LARGE - 1
+    assert len(watching.members) == LARGE + (1 if end == "comes" else -1)
 
 
 def test_where_one_of_two_neighbours_crashed_others_that_crashed_with_it_are_noticed(make, time):
