@@ -69,7 +69,7 @@ ADD = {
 FAIL = {"job": (Required, [None, "a", 7]), "reason": ("boom", [None, 7, ["boom"]])}
 ACK = {
     "job": (Required, [None, "a", 7]),
-    "writes": ([OUTCOME], NO_WRITES),
+    "writes": ([OUTCOME] * 98, NO_WRITES),
     "result": (None, [object(), "of no item", float("nan")]),
 }
 RELEASE = {

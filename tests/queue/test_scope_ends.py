@@ -11,6 +11,7 @@ import pytest
 
 from fanin.errors import Failed, InvalidRequest, StoreUnavailable
 from fanin.queue import LostClaim, NewJob
+from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.producer import Producer
 from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState, OnBusy
@@ -91,7 +92,7 @@ def test_a_take_for_rings_rings_again_only_for_the_jobs_that_others_claim_meanwh
         bench.store.scripts["ready"] = lambda *_: heads
         bench.store.real.claim(heads[0], "another", "claim", bench.time.now())
 
-    assert len(bench.claims.take_each({0: wanted})) == claimed
+    assert len(bench.claims.take_each({0: wanted})) == claimed == len(bench.session.held)
     assert bench.bell.rung == [(0, False, 0.0)] * rings
     assert min(most for _, most in bench.store.of("ready")) >= 1, "DynamoDB refuses a limit of 0"
 
@@ -115,15 +116,54 @@ def test_the_end_of_a_job_whose_rerun_was_requested_meanwhile_has_what_its_worke
     assert (entry.reason, entry.result) == (reported.get("item_failure"), reported.get("item_result"))
 
 
-def test_the_end_of_a_job_with_an_item_is_reported_at_once_and_then_deleted(make, store):
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_end_of_a_job_with_an_item_is_reported_at_once_or_left_to_the_sweep(make, store, caplog, fails):
     reported = []
-    queue = make(report=reported.append)
-    queue.add_all(["a", NewJob("b", item_id=item_named("i"))])
-    with queue.take(2, wait=0) as jobs:
-        assert len(jobs) == 2
+    queue = make(report=unavailable if fails else reported.append)
+    queue.add_all(["a", *(NewJob(item, item_id=item_named(item)) for item in "bc")])
+    with queue.take(3, wait=0) as jobs:
+        jobs.fail(jobs[2], "never")
+    waiting = store.outbox(jobs[0].key.part)
 
-    assert [entry.item_id for entry in reported] == [item_named("i")]
-    assert list(store.outbox(jobs[0].key.part)) == []
+    entries = waiting if fails else reported
+    assert {(entry.item_id, entry.failed) for entry in entries} == {
+        (item_named("b"), False),
+        (item_named("c"), True),
+    }
+    assert len(waiting) == caplog.text.count("the sweep repeats it") == 2 * fails
+
+
+def test_the_sweep_leaves_a_claim_whose_answer_has_not_come_yet(bench):
+    bench.add("a")
+    claim = bench.store.real.claim
+
+    def swept_before_the_answer(*asked):
+        job = claim(*asked)
+        Maintenance(bench.context, bench.session).sweep([0])
+        return job
+
+    bench.store.scripts["claim"] = swept_before_the_answer
+    (job,) = bench.claims.take([0], 1)
+
+    assert bench.stored(job) == job
+
+
+def test_an_end_whose_answer_is_lost_is_recognised_by_its_repeat(bench):
+    (job,) = bench.take("a")
+    end = bench.store.real.end
+    bench.store.scripts["end"] = lambda *asked: unavailable(end(*asked), bench.store.scripts.clear())
+
+    assert bench.claims.end(job).state is JobState.DONE
+    assert bench.session.held == {}
+
+
+def test_a_failed_job_whose_claim_is_lost_is_not_ended():
+    bench = Bench(max_failures=1)
+    (job,) = bench.take("a")
+    bench.store.real.stored[job.key] = given_back(job, GivenBack(bench.time.now()))
+    bench.claims.give_back(job, failed=True)
+
+    assert (bench.session.held, bench.stored(job).state) == ({}, JobState.READY)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +224,7 @@ def test_an_added_job_is_rung_for_when_it_is_due(bench):
 def test_the_end_of_a_job_rings_for_the_rerun_that_was_requested(bench):
     (job,) = bench.take("a")
     bench.add("a")
-    bench.claims.end(job)
+    assert bench.claims.end(job) == bench.stored(job)
     (rerun,) = bench.claims.take([0], 1)
     bench.claims.end(rerun)
 
