@@ -460,13 +460,13 @@ def test_19_a_sweep_without_a_session_does_the_same_by_the_clock(make, time, dut
     assert function.sessions() == []
 
 
-def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(make):
+def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(make, duties):
     queue, other = make(), make()
     queue.add("a")
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
         queue.close()
 
-        assert other.sessions() == []
+        assert (jobs.lost, duties.of[0], other.sessions()) == (True, [], [])
         assert [(job.name, job.failures) for job in other.queued()] == [("a", 0)]
         jobs.ack(jobs[0])
     with pytest.raises(ShutDown), queue.take(1, wait=0):

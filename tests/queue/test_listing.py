@@ -83,13 +83,17 @@ def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, st
     assert names(queue.queued()) == ["a"]
 
 
-def test_a_dead_job_stays_dead_while_its_key_has_a_live_one(make):
+def test_a_dead_job_stays_dead_while_its_key_has_a_live_one(make, store):
     queue = dying(make, "a")
     queue.add("a")
-    (record,) = records(queue)
+    (record,), (dead,) = records(queue), queue.dead()
 
     assert revive_some(queue, [record]).outcomes == {record: Revival.LIVE}
     assert records(queue) == [record]
+    store.stored.clear()  # the job ended, and the table deleted its mark
+    assert revive_some(queue, [record]).outcomes == {record: Revival.REVIVED}
+    store.stored.clear()
+    assert queue.revive(dead) is False
 
 
 def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_there_are_more(make):
@@ -359,17 +363,21 @@ def test_a_job_is_deleted_in_either_part_while_they_are_raised(queue, store, pha
     assert store.get(job.key).state is JobState.DONE
 
 
-def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, store, monkeypatch):
+@pytest.mark.parametrize("moment", ["before the write", "between the reads"])
+def test_a_job_that_is_moved_meanwhile_is_deleted_in_its_new_part(queue, store, monkeypatch, moment):
     queue.context.config()
     raised(queue, store, Phase.DRAINING)
-    job, new, whole = placed(queue, store, 1), job_key(KEY, 2, "e"), store.delete
+    job, new = placed(queue, store, 1), job_key(KEY, 2, "e")
+    call = "delete" if moment == "before the write" else "get"
+    whole = getattr(store, call)
 
-    def after_a_move(seen, *more):
-        if seen.key == job.key:
-            assert store.move(seen, lifecycle.moved(seen, new, None), None, queue.context.effects.now())
-        return whole(seen, *more)
+    def beside_a_move(*asked):
+        monkeypatch.undo()
+        found = whole(*asked) if call == "get" else None
+        assert store.move(job, lifecycle.moved(job, new, None), None, queue.context.effects.now())
+        return found if call == "get" else whole(*asked)
 
-    monkeypatch.setattr(store, "delete", after_a_move)
+    monkeypatch.setattr(store, call, beside_a_move)
 
     assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
     assert store.get(new).state is JobState.DONE

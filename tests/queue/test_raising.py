@@ -68,6 +68,17 @@ def test_a_raise_goes_through_its_phases_as_each_has_settled(queue, time):
     assert (config_of(queue).parts, config_of(queue).before) == (NEW, None)
 
 
+def test_a_raise_of_many_parts_comes_to_its_end(make, time):
+    queue = make(parts=17)
+    queue.context.config()
+    raised(queue, 18)
+    for _ in range(8):
+        queue.sweep()
+        time.sleep(EXPIRE_SECONDS)
+
+    assert config_of(queue).phase is Phase.STEADY
+
+
 def test_a_raise_can_be_repeated_and_no_other_begins_before_its_end(queue, go_on):
     first = raised(queue, NEW)
 
@@ -89,6 +100,8 @@ def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is
     queue.context.store.configs.clear()
     with pytest.raises(NotFound):
         raised(queue, NEW)
+    raise_phases.advance(queue.context)
+    assert config_of(queue) is None
 
 
 def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):

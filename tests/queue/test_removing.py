@@ -35,7 +35,8 @@ def test_a_queue_that_does_not_exist_cannot_be_removed(queue, store, time, name)
         removing.begin(queue.context, force=True)
 
 
-def test_a_queue_with_a_live_job_is_not_removed_and_stays_in_use(queue):
+def test_a_queue_with_a_live_job_is_not_removed_and_stays_in_use(make):
+    queue = make(parts=2)
     queue.add(NewJob("a", delay=60))
     with pytest.raises(Conflict, match="force=true"):
         removing.begin(queue.context, force=False)
@@ -59,11 +60,13 @@ def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(mak
     fail(queue)
     (dead,) = queue.dead()
     queue.close()
+    known = make()
+    known.context.config()
     removing.begin(queue.context, force=False)
 
     for refused in (
         lambda: make().add("b"),
-        lambda: make().take(wait=0).__enter__(),
+        lambda: known.take(wait=0).__enter__(),
         lambda: queue.revive(dead),
     ):
         with pytest.raises(Conflict, match="is being removed"):
@@ -267,6 +270,23 @@ def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_nex
     assert removing.proceed(queue.context, doorbells) is False
     assert doorbells.urls == []
     assert [member.live for member in store.members(KEY)] == [True]
+
+
+def test_a_removal_waits_for_the_outbox_of_each_part_and_for_a_sweep_that_can_delete_the_doorbell(
+    make, store, time, monkeypatch
+):
+    queue = make(parts=2)
+    queue.context.config()
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    monkeypatch.setattr(store, "has_outbox", lambda part: part.number == 1)
+    assert removing.proceed(queue.context, Recorded()) is False
+    monkeypatch.undo()
+
+    assert removing.proceed(queue.context, None) is False
+    assert removing.proceed(queue.context, Recorded()) is True
+    assert removing.proceed(queue.context, Recorded()) is True
 
 
 def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):

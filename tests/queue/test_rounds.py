@@ -125,6 +125,7 @@ def test_two_runs_that_overlap_visit_different_queues():
     [
         (IN_USE, 55, True),
         (IN_USE, 5, False),
+        (IN_USE, 0, False),
         (IDLE, 240, False),
         (IDLE, 300, True),
         (REMOVING, 5, True),

@@ -272,6 +272,22 @@ def test_a_failure_for_good_that_cannot_be_stored_returns_its_job(queue, store, 
     assert names(queue.queued()) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("error", "acked", "warned"), [(Failed, 0, True), (Failed, 2, False), (Boom, 0, False)]
+)
+def test_a_failure_for_good_that_does_not_say_which_job_failed_returns_them_all(
+    queue, caplog, error, acked, warned
+):
+    queue.add_all([*"ab"])
+    with expects(error), queue.take(2, wait=0) as jobs:
+        for job in list(jobs)[:acked]:
+            jobs.ack(job)
+        raise error("never")
+
+    assert names(queue.queued()) == [*"ab"][acked:]
+    assert ("does not say which of 2 jobs failed" in caplog.text) == warned
+
+
 @pytest.mark.parametrize(("lost", "late", "first"), [("a", "b", LostClaim), ("b", "a", StoreUnavailable)])
 def test_the_first_of_several_errors_of_the_acks_is_raised(queue, store, monkeypatch, lost, late, first):
     queue.add_all([*"ab"])
