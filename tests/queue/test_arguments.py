@@ -128,7 +128,7 @@ VALUES: dict[type, dict[str, tuple[Any, list[Any]]]] = {
         "key": ("a", NO_KEYS),
         "payload": ({"a": [1]}, NO_PAYLOADS),
         "priority": (7, [*NO_WHOLE, -1, 1000]),
-        "delay": (1, [*NO_SECONDS, None]),
+        "delay": (366 * 86_400, [*NO_SECONDS, None]),
         "item_id": (item_named("a"), [*NO_TEXTS, "", "a"]),
         "id": ("a", [*NO_TEXTS, "", "\udcff", "x" * 513]),
     },

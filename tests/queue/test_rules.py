@@ -24,6 +24,7 @@ from fanin.queue.rules.model import (
     GivenBack,
     JobState,
     Member,
+    PartLook,
     Rerun,
     digest_of,
 )
@@ -337,6 +338,19 @@ def test_a_job_that_ended_within_the_hour_is_known_to_a_repeated_add():
 
     assert DONE_JOB.answers(DONE_JOB.id, end - 1)
     assert not DONE_JOB.answers(DONE_JOB.id, end)
+
+
+def test_the_head_of_a_part_is_its_first_job_if_that_is_ready():
+    ready, busy = (lifecycle.entry_of(job) for job in (new_ready(), BUSY))
+
+    assert PartLook((ready, busy), (), complete=True).head == ready
+    assert [PartLook(first, (), complete=True).head for first in ((), (busy, ready))] == [None, None]
+
+
+@pytest.mark.parametrize("parts", [0, PARTS_MAX + 1])
+def test_a_config_with_another_number_of_parts_than_1_to_256_is_refused(parts):
+    with pytest.raises(InvalidRequest, match="1 to 256 parts"):
+        QueueConfig(parts)
 
 
 def test_a_take_names_its_parts_by_anything_that_yields_them():

@@ -12,7 +12,7 @@ from fanin.queue import Effects
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import Member
-from fanin.queue.rules.part_owners import CROWD, neighbours
+from fanin.queue.rules.part_owners import CROWD, change_seconds, look_seconds, neighbours
 from fanin.queue.sessions.session import enter
 from lab.requests.watching import units_a_second
 from tests.contract import moto_clients
@@ -159,13 +159,31 @@ def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
     assert units_a_second(120, seconds=1)[1] / 120 > 8
 
 
-def test_a_change_that_was_not_counted_is_seen_in_a_small_group(make, store, time):
-    first, *_, ended = entered(make, 5)
+@pytest.mark.parametrize(("sessions", "seconds"), [(5, 0.5), (LARGE, look_seconds(LARGE))])
+def test_a_change_that_was_not_counted_is_seen_at_once_in_a_small_group_and_later_in_a_large_one(
+    make, store, time, sessions, seconds
+):
+    first, *_, ended = entered(make, sessions)
     del store.sessions[KEY][session_of(ended).id]
-    time.sleep(0.5)
+    time.sleep(seconds)
     first.taker.worker.maintenance.watching.look()
 
-    assert len(first.taker.worker.maintenance.watching.members) == 4
+    assert len(first.taker.worker.maintenance.watching.members) == sessions - 1
+
+
+def test_a_large_group_that_changes_all_the_time_is_read_as_rarely_as_it_is_large(make, store, time):
+    (first,) = entered(make, 1)
+    watching = first.taker.worker.maintenance.watching
+    for number in range(99):
+        store.enter(KEY, Member(f"other {number}", True, 10**18, 10**12, "host", 1, START))
+    watching.read_all()
+    store.requests.clear()
+    for _ in range(10):
+        store.count_change(KEY)
+        time.sleep(1)
+        watching.look()
+
+    assert 3 <= store.requests.count("members") <= 10 / change_seconds(100)
 
 
 def test_a_heartbeat_without_an_answer_ends_no_session(bench):
