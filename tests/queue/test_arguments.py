@@ -59,7 +59,7 @@ NO_EVENTS = [
 WAIT = (0, NO_SECONDS)
 ON_BUSY = ("reject", [None, "", "Reject", "wait", 7])
 JOBS = (["a"], [*NO_LISTS, *([job] for job in NO_JOBS)])
-TAKE = {"most": (1, [*NO_WHOLE, 0, -1, 10_001]), "wait": WAIT}
+TAKE = {"most": (10_000, [*NO_WHOLE, 0, -1, 10_001]), "wait": WAIT}
 PARTS = ([0], ["0", b"0", 7, [], [-1], ["0"], [True], [1.0], [1]])
 ADD = {
     "job": ("a", NO_JOBS),

@@ -194,7 +194,9 @@ def test_05_an_add_over_a_mark_is_stored_whatever_became_of_the_mark(queue, stor
     def late(job, over, check):
         if over is not None:
             monkeypatch.undo()
-            store.stored.clear() if meanwhile == "the table deletes the mark" else run_others(queue, 1)
+            store.stored.clear() if meanwhile == "the table deletes the mark" else queue.add("a")
+            with queue.take(wait=0):
+                pass
         return add(job, over, check)
 
     run_others(queue, 1)

@@ -404,3 +404,8 @@ def test_a_list_has_a_hundred_jobs_unless_another_number_is_asked_for(make):
 def test_the_id_of_a_dead_job_names_its_part_and_its_row():
     assert dead_id_of((258, "D#1")) == "AQJEIzE"
     assert record_of("AQJEIzE") == (258, "D#1")
+    longest = (65_535, "~?>" * 341 + "x")
+    assert record_of(dead_id_of(longest)) == longest
+    for unknown in ("AQ", "AQI", "AQJEIzF", dead_id_of((1, longest[1] + "x"))):
+        with pytest.raises(InvalidRequest, match="deadId is not one of a list"):
+            record_of(unknown)

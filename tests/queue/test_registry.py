@@ -19,9 +19,9 @@ from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import DAY_MINUTES, visit_minute
-from fanin.queue.rules.model import Accuracy, Dead, Depth, Member
+from fanin.queue.rules.model import Accuracy, Dead, Depth, JobState, Member
 from tests.contract import moto_clients
-from tests.contract.queue.calls import LATER, NOW, QUEUE, new
+from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, new
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
 from tests.scripted import AnsweringClient
@@ -116,6 +116,9 @@ def test_only_a_count_of_a_later_time_replaces_the_one_that_is_kept(at_us, kept)
     registry.record(THUMBS, CountedDepth(DEPTH, 20, 7))
     registry.record(THUMBS, CountedDepth(replace(DEPTH, ready=9), at_us, 7))
 
+    registry.record(GONE, CountedDepth(DEPTH, 20, 7))
+
+    assert registry.seen([GONE]) == {}
     assert registry.seen([THUMBS])[THUMBS][1] == CountedDepth(replace(DEPTH, ready=kept), max(at_us, 20), 7)
 
 
@@ -147,6 +150,45 @@ def test_the_queues_of_a_sweep_are_read_on_from_where_a_page_ended(method):
 
     assert [queue.name for queue in found] == ["a", "b", "c"]
     assert starts(client) == [None, LAST, LAST]
+
+
+def test_a_page_of_a_tenants_queues_is_read_until_it_is_full():
+    for limit, names in ((3, "abc"), (1, "a")):
+        client = AnsweringClient(*pages(queue_rows("a"), queue_rows("b", "c"), []))
+        found = Registry(client, QUEUE_TABLE).of_tenant("tenant", None, limit)
+
+        assert [queue.name for queue in found] == [*names]
+        assert starts(client) == [None, LAST][: len(names)]
+
+
+def test_a_limited_list_is_read_until_it_is_full():
+    rows = [LIVE | {"sk": {"S": each}} for each in "abc"]
+    client = AnsweringClient(*pages(rows[:1], rows[1:], []))
+    found = DynamoStore(client, QUEUE_TABLE).members_after(QUEUE, None, 2)
+
+    assert [member.id for member in found] == ["a", "b"]
+    assert starts(client) == [None, LAST]
+
+
+@pytest.mark.parametrize(
+    ("read", "is_consistent"),
+    [
+        (lambda store: store.config(QUEUE), True),
+        (lambda store: store.get(new().key), True),
+        (lambda store: store.ready(PART, 1), True),
+        (lambda store: store.members(QUEUE), True),
+        (lambda store: store.page(PART, "", 1), True),
+        (lambda store: store.peek(QUEUE, None), False),
+        (lambda store: store.peek_config(QUEUE), False),
+        (lambda store: store.count(PART, JobState.READY, 1), False),
+    ],
+)
+def test_reads_that_a_write_follows_are_consistent_and_looks_cost_half(read, is_consistent):
+    client = AnsweringClient({"Items": [], "Count": 0})
+    read(DynamoStore(client, QUEUE_TABLE))
+    ((_, request),) = client.sent
+
+    assert request["ConsistentRead"] is is_consistent
 
 
 PASSED, REFUSED = {"Code": "None"}, {"Code": "ConditionalCheckFailed"}
@@ -184,7 +226,7 @@ def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
 def test_a_refused_ack_names_the_writes_by_their_positions_in_the_ack(before, reasons, failed, names):
     error = ack_refused_by(*[PASSED] * before, *reasons, item_id=item_named("item") if before == 2 else None)
 
-    assert error.failed == failed
+    assert (error.failed, len(error.stored)) == (failed, 2)
     assert str(error) == (
         f"the condition of {names} does not hold: nothing was written, and the job is still claimed"
     )

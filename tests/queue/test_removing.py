@@ -308,6 +308,7 @@ def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make,
         pass
     remove(make(), time)
     session_of(queue).patience = inf  # a monotonic clock that stood still too
+    queue.taker.worker.maintenance.tick()
     with expects(Conflict), queue.take(wait=0):
         pass
 

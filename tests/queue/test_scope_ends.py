@@ -15,7 +15,7 @@ from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.producer import Producer
 from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState, OnBusy
-from fanin.queue.sessions.background import Duty, in_threads
+from fanin.queue.sessions.background import PACE, Duty, in_threads
 from fanin.queue.sessions.taker import FairLock
 from tests.item_ids import item_named
 from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
@@ -263,6 +263,14 @@ def test_an_ack_whose_outcome_is_unknown_does_not_keep_the_others_from_theirs(qu
     assert queue.in_progress() == []
 
 
+def test_a_failure_for_good_ends_the_only_job_as_dead(queue):
+    queue.add("a")
+    with queue.take(wait=0):
+        raise Failed("never")
+
+    assert [(dead.job.name, dead.error) for dead in queue.dead()] == [("a", "never")]
+
+
 def test_a_failure_for_good_that_cannot_be_stored_returns_its_job(queue, store, monkeypatch):
     queue.add("a")
     with expects(StoreUnavailable), queue.take(wait=0):
@@ -311,6 +319,10 @@ def test_jobs_whose_return_is_interrupted_can_no_longer_be_acked(queue, store, m
             jobs.ack(job)
 
     assert names(queue.in_progress()) == ["a", "b"]
+
+
+def test_no_duty_waits_longer_than_its_interval():
+    assert 0.5 < min(PACE) <= max(PACE) <= 1
 
 
 def test_a_duty_that_fails_goes_on():
