@@ -13,8 +13,12 @@ from functions.api.reading import reading_edge
 from functions.wiring import tracking
 
 Shown = Annotated[
-    Literal["none"] | None,
-    Query(alias="progress", description="`none`: the state without `progress`, for which pages are read."),
+    Literal["none", "estimate"] | None,
+    Query(
+        alias="progress",
+        description="`none`: the state without `progress`, for which pages are read. `estimate`: from at most"
+        " 32 pages of a level, where a batch of a million items has up to 977.",
+    ),
 ]
 
 app = reading_edge(query=("progress",), also={"/map": WINDOWED})
@@ -30,7 +34,8 @@ def get_batch(batch_id: BatchId, progress: Shown = None) -> BatchAnswer:
     """Return the state and progress of a batch, and the event of its end."""
     tracker = tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
-    found = None if progress == "none" else tracker.progress(batch)
+    read = tracker.glimpse if progress == "estimate" else tracker.progress
+    found = None if progress == "none" else read(batch)
     return BatchAnswer.shown(batch, found, tracker.is_confirmed(batch), tracker.now())
 
 

@@ -36,6 +36,14 @@
     type: "urn:fanin:not-recorded",
   };
 
+  // There is no stream of what was recorded: the page polls.
+  globalThis.EventSource = class {
+    constructor() {
+      setTimeout(() => this.onerror?.());
+    }
+    close() {}
+  };
+
   globalThis.fetch = async (path) => {
     const url = new URL(path, "http://replay");
     const found = path === "/facts" ? facts : recorded(url);

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, Protocol
 
-from fanin.client.tracing import sending
+from fanin.client.tracing import sending, trace_context
 from fanin.cost import estimate as cost
 from fanin.errors import BatchEnded
 from fanin.publishing.caps import UNCAPPED, Caps
-from fanin.publishing.packing import trace_context
 from fanin.tracker import State
 from pipeline.fan_out import parts as numbering
 from pipeline.fan_out.parts import Label, Part

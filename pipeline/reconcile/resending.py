@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from fanin.publishing.packing import carried_of
+from fanin.client.tracing import carried_of
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page

@@ -21,6 +21,7 @@ from fanin.local.failures import FailureLog
 from fanin.local.run_directories import State as RunState
 from fanin.local.user_function.source import source_of
 from tests.api.published import checked
+from tests.cli.serving import refusal
 from tests.contract import moto_clients
 
 JSON = {"content-type": "application/json"}
@@ -126,6 +127,24 @@ def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_th
     assert all((line[6] == "") == (line[1] == "OPEN") for line in lines[1:-1])
     asked = client._transport.administer("GET", f"/v1/batches/{batch_of(fanin, 'new')[0]}", {}, dict)
     assert all(0 <= pause - asked["retryAfterSeconds"] <= 0.2 for pause in clock.pauses)
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+def test_few_pages_show_a_live_batch_and_all_its_end_or_each_look_of_an_older_api(
+    fanin, clock, served, monkeypatch, is_older
+):
+    _, prefix = batch_of(fanin, count=40 * 1024)
+    fanin("ack", *(f"{prefix}:{page * 1024}-{page * 1024 + 511}" for page in range(40))).ok()
+    answer = served.answer
+    if is_older:
+        refused = refusal(400, "there is no such field")
+        monkeypatch.setattr(
+            served, "answer", lambda *given: refused if "progress=estimate" in given[1] else answer(*given)
+        )
+    clock.then = lambda: fanin("cancel", "k", "--yes").ok()
+    first, last = (each["progress"] for each in fanin("watch", "k", "--json").documents)
+
+    assert (first["exact"], last["exact"], last["acked"]) == (is_older, True, 40 * 512)
 
 
 @pytest.mark.parametrize(

@@ -281,12 +281,17 @@ def test_a_delivery_within_a_span_is_a_part_of_its_trace(fake, spans):
     assert len(spans.get_finished_spans()) == 1 + 2 + 3
 
 
-def test_without_a_provider_messages_and_events_have_no_trace(fake):
+@pytest.mark.parametrize("given", [None, CONTEXT])
+def test_without_a_provider_messages_and_events_have_the_trace_that_was_given_to_their_batch(fake, given):
     queue = Queue()
-    with fake.open() as batch:
-        fanin.send("work", batch.add(1), [1], client=queue)
-    settled(fake.acks(lambda _: None), *queue.event()["Records"])
+    with fake.open(traceparent=given) if given else fake.open() as batch:
+        items = batch.add(3)
+        fanin.send("work", items[:2], [1, 2], client=queue)
+        fanin.send("work", items[2:], [3], chunk=2, client=queue)
+    settled(fake.acks(lambda _: None), *queue.event()["Records"][:2])
+    fake.ack(items)
+    carried = [each.get("MessageAttributes", {}) for each in queue.entries]
 
-    assert "MessageAttributes" not in queue.entries[0]
-    assert "traceparent" not in fake.events[0]
+    assert carried == [{"traceparent": {"DataType": "String", "StringValue": given}} if given else {}] * 3
+    assert fake.events[0].get("traceparent") == given
     assert tracing.processing(queue.event()["Records"][0]) is tracing.OFF

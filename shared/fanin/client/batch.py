@@ -16,6 +16,7 @@ from fanin.client.argument_checks.reasons import reason_of
 from fanin.client.handing_over.under_work import adding_call
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status, Summary
+from fanin.client.tracing import Carried
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.batch_changes.reopening import ReopenItems
@@ -108,11 +109,12 @@ class Batch:
         is_keyed: bool = False,
         expected_items: int | None = None,
         is_closed_by_stack: bool = False,
+        carried: Carried = (),
     ) -> None:
         """*key*: the idempotency key of its opening; *is_keyed*: it is the caller's, who can repeat it.
 
         *expected_items*: the option of its opening, to compare it with the total at the close.
-        *is_closed_by_stack*: the end of a block does nothing.
+        *is_closed_by_stack*: the end of a block does nothing. *carried*: the trace context of its items.
         """
         self.id = batch_id
         self.closed: Closed | None = None
@@ -124,6 +126,7 @@ class Batch:
         self._work = work
         self._is_keyed = is_keyed
         self._expected_items = expected_items
+        self._carried = carried
 
     def add(self, count: int, *, key: str | None = None) -> Items:
         """Reserve *count* items in one request and return their ids.
@@ -133,7 +136,9 @@ class Batch:
         """
         if key is None and self._is_keyed:
             need_key(self.id)
-        return self._fanin.add(self.id, count, key=key)
+        items = self._fanin.add(self.id, count, key=key)
+        items.carried = self._carried
+        return items
 
     def ack(
         self,

@@ -41,6 +41,7 @@ from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.task_model import NewTask, Registered, TaskStatus
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.timer import REAL
+from fanin.client.tracing import carried_of
 from fanin.client.transports.batch_names import named_batch
 from fanin.client.transports.environment import (
     ENVIRONMENT,
@@ -141,8 +142,15 @@ class Fanin(Consumers, QueueCalls, Waiting):
         batch_id, used, work = opened(self._transport, spec, key)
         if key is not None:
             self._note_keyed(batch_id)
-        expected = spec.expected_items
-        return Batch(self, batch_id, used, work, is_keyed=key is not None, expected_items=expected)
+        return Batch(
+            self,
+            batch_id,
+            used,
+            work,
+            is_keyed=key is not None,
+            expected_items=spec.expected_items,
+            carried=carried_of(spec),
+        )
 
     def publish_object(
         self, source: str, queue: str, *, key: str | None = None, **options: Unpack[PublicationOptions]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 from fanin.arguments import listed, text, whole
+from fanin.client.tracing import Carried
 from fanin.errors import InvalidRequest
 from fanin.item_ids import ends_before_it_begins
 from fanin.tracker import TOTAL_MAX, GroupId, ItemId
@@ -20,8 +21,11 @@ class Items(Sequence[str]):
     """The ids ``batch_id:group_id:0`` to ``batch_id:group_id:<upto - 1>``, or a slice of them.
 
     The sequence stores no ids, so a slice and the whole take the same memory. ``str(items)`` of a range is
-    ``batch_id:group_id:first-last``, which ``Items.parse`` reads.
+    ``batch_id:group_id:first-last``, which ``Items.parse`` reads. *carried*: the trace context with which
+    their batch was opened, where ``Batch.add`` returned them.
     """
+
+    carried: Carried = ()
 
     def __init__(self, batch_id: str, group_id: str, upto: int) -> None:
         self.batch_id = text(batch_id, "batch_id", "batch_id")
@@ -154,7 +158,7 @@ class Items(Sequence[str]):
 
     def _only(self, indexes: range) -> Items:
         part = Items(self.batch_id, self.group_id, self.upto)
-        part._indexes = indexes
+        part._indexes, part.carried = indexes, self.carried
         return part
 
     def _cut(self, size: int) -> Iterator[Items]:

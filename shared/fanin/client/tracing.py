@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from fanin.isolating import Record
 from fanin.tracker import Ack
@@ -163,6 +163,23 @@ def note_items(ack: Ack) -> None:
 def note_failure(error: BaseException, item_id: str) -> None:
     """Note what the function raised for an item of the message under work."""
     _current.get().note_failure(error, item_id)
+
+
+class OfATrace(Protocol):
+    """A batch, or a request for one."""
+
+    @property
+    def traceparent(self) -> str | None: ...
+
+
+def carried_of(batch: OfATrace) -> Carried:
+    """Return the trace context of *batch*: none without one."""
+    return trace_context(batch.traceparent)
+
+
+def trace_context(traceparent: str | None) -> Carried:
+    """Return the trace context that has this text: none without one."""
+    return () if traceparent is None else (("traceparent", traceparent),)
 
 
 def traceparent() -> str | None:

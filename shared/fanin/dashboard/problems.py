@@ -42,3 +42,6 @@ BODY_TOO_LARGE = dashboard_refusal(
 NO_LENGTH = dashboard_refusal(
     411, "no-length", "The body has no length", "send Content-Length, and no Transfer-Encoding"
 )
+TOO_MANY_STREAMS = dashboard_refusal(
+    503, "too-many-streams", "The dashboard has no room for another stream", "the page polls without one"
+)

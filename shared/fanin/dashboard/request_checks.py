@@ -41,6 +41,7 @@ READS = re.compile(
     rf"/v1/(?:batches(?:/{_ID}(?:/(?:map|failures|outstanding|children|origin|results))?)?"
     rf"|targets|(?:tasks|bundles)(?:/{_NAME})?|queues(?:/{_NAME}(?:/(?:jobs|sessions))?)?)"
 )
+FOLLOWED = re.compile(rf"/streams/({_ID})")
 WRITES = re.compile(rf"/v1/batches/{_ID}/(?:close|cancel|notify)")
 
 

@@ -8,11 +8,13 @@ import re
 import socketserver
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any, cast
 
 from fanin.dashboard.problems import (
@@ -21,9 +23,11 @@ from fanin.dashboard.problems import (
     NO_METHOD,
     NOT_FOUND,
     NOT_OPENED,
+    TOO_MANY_STREAMS,
     dashboard_refusal,
 )
-from fanin.dashboard.request_checks import Door, Request
+from fanin.dashboard.request_checks import FOLLOWED, Door, Request
+from fanin.dashboard.streams import MEDIA_TYPE, QUERY, Streams, events_of, has_reader
 from fanin.dashboard.upstream import JSON, Answer, Upstream
 from fanin.errors import Refusal
 
@@ -75,6 +79,7 @@ class Dashboard(ThreadingHTTPServer):
         super().__init__((LOOPBACK, port), Handler)
         self.site = site
         self.door = Door(self.server_address[1], allow_writes)
+        self.streams = Streams()
         self._slots = threading.BoundedSemaphore(CONNECTIONS)
         self._thread = threading.Thread(target=self.serve_forever, args=(LOOK_SECONDS,), daemon=True)
 
@@ -96,6 +101,7 @@ class Dashboard(ThreadingHTTPServer):
         """Stop serving and free the port."""
         self.shutdown()
         self._thread.join()
+        self.streams.close()
         self.server_close()
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -137,7 +143,11 @@ class Handler(BaseHTTPRequestHandler):
             self._open(request)
         else:
             refused = self._door.refusal(request)
-            self._say(self._refused(request, refused) if refused else self._answered(request, body))
+            followed = FOLLOWED.fullmatch(request.path)
+            if followed and not refused:
+                self._stream(followed[1])
+            else:
+                self._say(self._refused(request, refused) if refused else self._answered(request, body))
 
     do_GET = do_POST = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer  # noqa: N815
 
@@ -168,6 +178,20 @@ class Handler(BaseHTTPRequestHandler):
             return Answer(200, json.dumps({"events": list(self._site.events())}).encode(), JSON)
         return self._site.files.get(request.path, Answer.of(NOT_FOUND))
 
+    def _stream(self, batch_id: str) -> None:
+        """Answer with the events of a batch; the first look is refused as any other request."""
+        look = partial(self._site.api.send, "GET", f"/v1/batches/{batch_id}", QUERY)
+        with cast(Dashboard, self.server).streams.held_by(self.connection) as has_place:
+            found = look() if has_place else Answer.of(TOO_MANY_STREAMS)
+            if found.status != 200:
+                self._say(found)
+                return
+            self._head(200, {"Content-Type": MEDIA_TYPE})
+            with suppress(OSError):  # the reader is gone
+                self.end_headers()
+                for event in events_of(found, look, partial(has_reader, self.connection)):
+                    self.wfile.write(event)
+
     def _body(self, request: Request) -> bytes | Refusal:
         """Return the body of a write, or why it has none; read it also where it is too large for an answer.
 
@@ -193,13 +217,16 @@ class Handler(BaseHTTPRequestHandler):
         return self._site.api.send("POST", request.path, body=body, headers=headers)
 
     def _say(self, answer: Answer, headers: Mapping[str, str] | None = None) -> None:
-        self.send_response(answer.status)
-        for name, value in {**HEADERS, **(headers or {}), "Content-Type": answer.media}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.body)))
+        length = {"Content-Type": answer.media, "Content-Length": str(len(answer.body))}
+        self._head(answer.status, {**(headers or {}), **length})
         with suppress(ConnectionError):  # the tab was closed
             self.end_headers()
             self.wfile.write(b"" if self.command == "HEAD" else answer.body)
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {**HEADERS, **headers}.items():
+            self.send_header(name, value)
 
     def send_error(self, code: int, *_: object) -> None:
         """Answer a malformed request as any other."""
@@ -238,10 +265,15 @@ def start(
 
 def page() -> dict[str, Answer]:
     """Return the files of the page by their paths; they are read once."""
-    files = {}
-    for entry in resources.files("fanin.dashboard").joinpath("page").iterdir():
-        media = MEDIA.get(entry.name.rpartition(".")[2])
-        if media:
-            files[f"/{entry.name}"] = Answer(200, entry.read_bytes(), f"{media}; charset=utf-8")
+    files = dict(_files_in(resources.files("fanin.dashboard").joinpath("page"), "/"))
     files["/"] = files.pop("/index.html")
     return files
+
+
+def _files_in(folder: Traversable, path: str) -> Iterator[tuple[str, Answer]]:
+    for entry in folder.iterdir():
+        media = MEDIA.get(entry.name.rpartition(".")[2])
+        if entry.is_dir():
+            yield from _files_in(entry, f"{path}{entry.name}/")
+        elif media:
+            yield path + entry.name, Answer(200, entry.read_bytes(), f"{media}; charset=utf-8")

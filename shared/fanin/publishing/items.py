@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fanin.arguments import kind_of, text, text_or_none, whole
 from fanin.aws.messaging.queue_urls import checked_queue, queue_url
 from fanin.client.argument_checks.checking import listed_ids
-from fanin.client.tracing import sending
+from fanin.client.items import Items
+from fanin.client.tracing import Carried, sending
 from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
 from fanin.publishing.message_groups import message_group
@@ -61,7 +62,8 @@ def send(
 
     A message is ``{"itemId": ..., "record": row, "sentAt": ms}``; with *chunk*, that many neighbours are one.
     *queue*: its URL or name. *group*: the message group; by default the batch. *trace*: the header of an
-    X-Ray trace, in a function of Lambda by default its own. *client*: of boto3.
+    X-Ray trace, in a function of Lambda by default its own. *client*: of boto3. In a process that records no
+    spans, the messages of ``batch.add(...)``, or of a slice of it, carry the trace context of its open.
     Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
     cannot be sent, or if there are not as many rows as items; those before it may be sent then.
     """
@@ -73,7 +75,8 @@ def send(
     begun = chain([*islice(messages, 1)], messages)  # a bad first row is refused before a client is made
     client = client or _client()
     url = queue_url(client, queue)
-    return _all_sent(partial(_send, client, url, sleep, named, more), url, begun)
+    carried = items.carried if isinstance(items, Items) else ()
+    return _all_sent(partial(_send, client, url, sleep, named, more), url, begun, carried)
 
 
 def _messages(items: Iterable[str | ItemId], rows: Iterable[Any], chunk: int | None) -> Iterator[Message]:
@@ -90,12 +93,19 @@ def _check_client(client: Any) -> None:
 
 
 def _all_sent(
-    send_one: Callable[[list[Message]], SendFailed | None], url: str, messages: Iterator[Message]
+    send_one: Callable[[list[Message]], SendFailed | None],
+    url: str,
+    messages: Iterator[Message],
+    carried: Carried,
 ) -> int:
-    """Send *messages*, those of a FIFO queue in order; return how many there were. Raises SendFailed."""
+    """Send *messages*, those of a FIFO queue in order; return how many there were. Raises SendFailed.
+
+    *carried*: their trace context, where no span is recorded.
+    """
     each = each_in_turn if url.endswith(".fifo") else each_in_threads
     with sending(url) as traced:
-        count, failures, requests = 0, list[SendFailed](), batches(carrying(messages, traced.carried))
+        requests = batches(carrying(messages, traced.carried or carried))
+        count, failures = 0, list[SendFailed]()
         while some := [*islice(requests, THREADS)]:
             failures += [failure for failure in each(send_one, some) if failure is not None]
             count += sum(map(len, some))

@@ -118,23 +118,6 @@ def carrying(messages: Iterable[Message], carried: Carried) -> Iterable[Message]
     return (message.carrying(carried) for message in messages) if carried else messages
 
 
-class OfATrace(Protocol):
-    """A batch, or a request for one."""
-
-    @property
-    def traceparent(self) -> str | None: ...
-
-
-def carried_of(batch: OfATrace) -> Carried:
-    """Return the trace context of *batch*: none without one."""
-    return trace_context(batch.traceparent)
-
-
-def trace_context(traceparent: str | None) -> Carried:
-    """Return the trace context that has this text: none without one."""
-    return () if traceparent is None else (("traceparent", traceparent),)
-
-
 def batches(messages: Iterable[M]) -> Iterator[list[M]]:
     """Yield *messages* in order, as many together as one request takes."""
     batch: list[M] = []

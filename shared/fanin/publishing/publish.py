@@ -18,11 +18,11 @@ from urllib.parse import quote
 from fanin.client.batch import Batch
 from fanin.client.fanin import Fanin
 from fanin.client.items import Items
+from fanin.client.tracing import carried_of
 from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, InvalidRequest, KeyReused
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
 from fanin.publishing.message_groups import message_group
-from fanin.publishing.packing import carried_of
 from fanin.publishing.row_sources.source import Source, SourceChanged
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sender import Sender

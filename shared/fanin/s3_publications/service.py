@@ -135,7 +135,7 @@ class Publications:
             return StepResult.STOPPED
 
     def _go_on(self, order: Order, has_time: Callable[[], bool]) -> StepResult:
-        from fanin.publishing.packing import carried_of  # noqa: PLC0415  # see _object
+        from fanin.client.tracing import carried_of  # noqa: PLC0415  # see _object
         from fanin.s3_publications.reading import parts_of  # noqa: PLC0415  # see _object
 
         try:

@@ -25,6 +25,7 @@ from fanin.client.http_bodies.codec import Document
 from fanin.client.model import Status
 from fanin.client.timer import REAL, Timer
 from fanin.client.waiting import Pacing, is_ended, looks
+from fanin.errors import InvalidRequest
 from fanin.local import run_directories
 from fanin.local.dead_letter_queues import DeadLetterQueueNotes
 from fanin.local.failures import FailureLog, FailureNotes
@@ -46,6 +47,7 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
     Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s.
+    Of a live batch of more than 32,768 items, `~` marks an estimate.
     """
     seconds = _seconds(timeout)
     found = progress_of(call, call.names.id_of(batch), seconds, REAL)
@@ -81,10 +83,9 @@ def _failure(name: str, status: Status) -> str:
 
 def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: Timer) -> Iterator[Seen]:
     """Yield what each look at a batch finds, the last one being its end. Raises TimeoutError."""
-    look = partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of)
     rate, show_failures = Rate(), failures_of(call, [batch_id], timer)
     pacing = Pacing(batch_id, timeout, timer)
-    for answer in looks(look, pacing):
+    for answer in looks(partial(_seen, call, batch_id), pacing):
         status, pacing.asked = answer.value, answer.document.get("retryAfterSeconds")
         show_failures()
         rate.see(timer.monotonic(), status.estimate)
@@ -92,6 +93,16 @@ def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: T
         yield answer.document, Look(status, rate.a_second, time_left)
         if is_ended(status):
             return
+
+
+def _seen(call: Invocation, batch_id: str) -> Answer[Status]:
+    """Return a batch as few of its pages show it; as all do, where an older API answers, and at its end."""
+    read = partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of)
+    try:
+        seen = read(progress="estimate")
+    except InvalidRequest:
+        return read()
+    return read() if is_ended(seen.value) and not seen.value.exact else seen
 
 
 def waited(

@@ -1,15 +1,16 @@
 // The page: which view the address names, when it is read again, and what is shown when it cannot be read.
 
 import { advice, ask, Failure } from "/api.js";
-import * as batch from "/batch.js";
-import * as batches from "/batches.js";
-import { h, patch } from "/dom.js";
-import * as events from "/events.js";
-import { clock, zone } from "/format.js";
-import { listen } from "/keys.js";
-import { pause } from "/poll.js";
-import * as queues from "/queues.js";
-import * as tasks from "/tasks.js";
+import * as batch from "/views/batch.js";
+import * as batches from "/views/batches.js";
+import { h, patch } from "/elements/dom.js";
+import * as events from "/views/events.js";
+import { clock, zone } from "/elements/format.js";
+import { listen } from "/elements/keys.js";
+import { FOLLOWED, pause, SLOWER } from "/poll.js";
+import * as queues from "/views/queues.js";
+import { follow, leave } from "/stream.js";
+import * as tasks from "/views/tasks.js";
 
 const VIEWS = [
   { path: "batches", name: "Batches", list: batches, one: batch },
@@ -30,6 +31,11 @@ const page = {
   turn: 0,
   timer: 0,
   stop: null, // of the polls
+  isLoading: false,
+  next: 0, // the time from which it may load again, by performance.now
+  whole: 0, // the time at which all of the view was read last
+  look: null, // the last one of the stream
+  known: null, // the one for which what is shown was read
 };
 
 // The address as {path, id, query, view, hash}; whatever is not known is the list of batches.
@@ -51,10 +57,13 @@ function readable(text) {
   }
 }
 
-async function refresh() {
+const refresh = () => load(null);
+
+// Read the view; *seen*: the look of the stream that found something new.
+async function load(seen) {
   clearTimeout(page.timer);
   page.stop?.abort();
-  page.stop = new AbortController();
+  Object.assign(page, { stop: new AbortController(), isLoading: true, known: page.look });
   const { signal } = page.stop,
     mine = ++page.turn,
     now = route(),
@@ -62,11 +71,12 @@ async function refresh() {
   const reader = (path) => ask(path, signal);
   const early = (data) => mine === page.turn && show(now, data);
   try {
-    const data = await now.view.load(now, reader, early);
+    const data = await now.view.load(now, reader, early, seen && { ...page.data, look: seen });
     if (mine !== page.turn) return;
-    Object.assign(page, { failures: 0, failure: null, read: new Date() });
+    Object.assign(page, { failures: 0, failure: null, read: new Date(), isLoading: false });
     show(now, data);
-    if (!now.view.isOver?.(data)) again(performance.now() - began);
+    if (!seen) page.whole = began;
+    again(performance.now() - began);
   } catch (error) {
     if (mine === page.turn) fail(now, error, performance.now() - began);
   }
@@ -74,8 +84,39 @@ async function refresh() {
 
 // Slow answers are asked for less often, failures ever less often; a hidden or paused page asks for nothing.
 function again(milliseconds) {
-  if (page.paused || document.hidden) return;
-  page.timer = setTimeout(refresh, 1000 * pause(page.data?.batch?.retryAfterSeconds, milliseconds / 1000, page.failures, Math.random()));
+  page.next = performance.now() + SLOWER * milliseconds;
+  const { view } = route(),
+    isOver = !page.failure && view.isOver?.(page.data);
+  if (page.paused || document.hidden || isOver) return stop();
+  const isFollowed = follow((!page.failure && view.stream?.(page.data)) || "", look, refresh);
+  const asked = page.data?.batch?.retryAfterSeconds;
+  const seconds = isFollowed ? FOLLOWED - age() : pause(asked, milliseconds / 1000, page.failures, Math.random());
+  page.timer = setTimeout(refresh, 1000 * seconds);
+}
+
+// What a look of the stream finds new is read at once, but no sooner than slow answers allow.
+function look(seen) {
+  page.look = seen;
+  if (page.isLoading) return;
+  const { view } = route();
+  page.known ??= seen;
+  if (view.isNews(page.data, seen, page.known)) {
+    clearTimeout(page.timer);
+    const part = () => load(age() < FOLLOWED ? page.look : null);
+    page.timer = setTimeout(part, Math.max(0, page.next - performance.now()));
+    return;
+  }
+  page.read = new Date();
+  view.still(page.data);
+  draw();
+}
+
+const age = () => (performance.now() - page.whole) / 1000;
+
+function stop() {
+  clearTimeout(page.timer);
+  leave();
+  page.look = page.known = null;
 }
 
 function fail(now, error, milliseconds) {
@@ -83,10 +124,11 @@ function fail(now, error, milliseconds) {
     error instanceof Failure ? error : new Failure(0, "defect", "The page failed", String(error));
   const isKnown = page.shown === now.hash && page.data;
   if (!isKnown) Object.assign(page, { data: null, read: null });
-  Object.assign(page, { failures: page.failures + 1, failure, shown: now.hash });
+  Object.assign(page, { failures: page.failures + 1, failure, shown: now.hash, isLoading: false });
   draw(now);
   const isFinal = failure.status >= 400 && failure.status < 500 && failure.status !== 429;
-  if (!isFinal) again(milliseconds);
+  if (isFinal) stop();
+  else again(milliseconds);
 }
 
 function show(now, data) {
@@ -147,7 +189,7 @@ function toggle() {
   page.paused = !page.paused;
   $("pause").setAttribute("aria-pressed", page.paused);
   $("pause").textContent = page.paused ? "Resume" : "Pause";
-  if (page.paused) clearTimeout(page.timer);
+  if (page.paused) stop();
   else refresh();
   status();
 }
@@ -155,9 +197,12 @@ function toggle() {
 async function begin() {
   $("pause").onclick = toggle;
   listen({ refresh, pause: toggle, now: route });
-  addEventListener("hashchange", refresh);
+  addEventListener("hashchange", () => {
+    stop();
+    refresh();
+  });
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) clearTimeout(page.timer);
+    if (document.hidden) stop();
     else if (!page.paused) refresh();
   });
   page.facts = await ask("/facts").catch(() => ({})); // the first view says why

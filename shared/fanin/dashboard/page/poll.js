@@ -2,8 +2,9 @@
 
 const LEAST = 2, // where the answer asks for no pause
   MOST = 25,
-  SLOWER = 10,
-  SPREAD = 0.2; // seconds, seconds, answer times, share
+  SPREAD = 0.2; // seconds, seconds, share
+export const SLOWER = 10, // answer times
+  FOLLOWED = 60; // seconds until all of a batch is read again, whatever the looks of its stream find
 
 // Seconds until the next poll: as the answer asks, at least ten answer times, twice as many after each failure;
 // at most 30, spread by *chance* (0 to 1).

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from fanin.errors import StaleWrite
 from fanin.user_functions import finished, log_failure, synchronous
 
 Answered = TypeVar("Answered")
@@ -40,6 +41,8 @@ def consume(
             if has_time():
                 answers.append(finished(answer(record["body"]), "answer"))
                 continue
+        except StaleWrite:  # another process handles the same message, or the same row
+            logger.info("message %s was overtaken and will be delivered again", record["messageId"])
         except Exception as error:  # a failed message must not fail the others of its delivery
             log_failure(
                 logger, "message %s failed and will be delivered again", record["messageId"], error=error

@@ -17,7 +17,7 @@ from fanin.tracker.reads.children import ChildPage, child_page
 from fanin.tracker.reads.failure_reasons import samples
 from fanin.tracker.reads.listing import ListQuery, listing
 from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap, mapped
-from fanin.tracker.reads.progress import progress
+from fanin.tracker.reads.progress import glimpse, progress
 from fanin.tracker.reads.progress_tokens import LIFETIME, LIFETIME_MAX, ProgressToken
 from fanin.tracker.reads.walking import slice_of
 from fanin.tracker.reads.watching import Watch, Watched
@@ -110,6 +110,10 @@ class Reader:
     def progress(self, batch: Batch) -> Progress:
         """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
         return progress(self.store, batch)
+
+    def glimpse(self, batch: Batch) -> Progress:
+        """Return bounds of how many items are acked, from at most 32 pages of a level."""
+        return glimpse(self.store, batch)
 
     def map(self, batch: Batch, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None) -> BatchMap:
         """Return how many items of each cell of a window are acked, at a bounded cost; see ``mapping``."""

@@ -1,38 +1,54 @@
 // One batch: its card, the map of its items, what failed, what is outstanding, and its ending event.
 
 import { query } from "/api.js";
-import { h } from "/dom.js";
-import { absolute, count, duration, percent, rate } from "/format.js";
-import * as failures from "/failures.js";
-import * as family from "/family.js";
-import { lastAck, see } from "/live.js";
-import * as map from "/map.js";
-import { address, bar, command, done, facts, isEnded, link, nameOf, stateOf, time } from "/parts.js";
-import * as steps from "/steps.js";
-import { buttons } from "/writes.js";
+import { h } from "/elements/dom.js";
+import { absolute, count, duration, percent, rate } from "/elements/format.js";
+import * as failures from "/views/failures.js";
+import * as family from "/views/family.js";
+import { lastAck, see } from "/elements/live.js";
+import * as map from "/views/map.js";
+import { address, bar, command, done, facts, isEnded, link, nameOf, stateOf, time } from "/elements/parts.js";
+import * as steps from "/views/steps.js";
+import { buttons } from "/views/writes.js";
 
 const RANGES = 50;
 const RATE_SECONDS = 30;
 const seen = { id: "", points: [] }; // [seconds, done] of the last polls
 const open = { id: "", outstanding: false };
 
-export async function load({ id, query: asked }, ask) {
+// *part*: what was read before, with the look that found something new; the family is not read again then.
+export async function load({ id, query: asked }, ask, _early, part) {
   const path = `/v1/batches/${encodeURIComponent(id)}`;
   const later = (wanted) => wanted.catch((failure) => ({ failure }));
   const window = { from: asked.from, to: asked.to };
-  const [batch, picture] = await Promise.all([ask(path), later(ask(`${path}/map${query({ ...window, cells: map.cells() })}`))]);
+  const [batch, picture] = await Promise.all([
+    part?.look.progress.exact ? part.look : ask(path),
+    later(ask(`${path}/map${query({ ...window, cells: map.cells() })}`)),
+  ]);
   remember(batch);
   const hasItems = batch.mode === "exact" && batch.total > 0;
   const isAsked = asked.item !== undefined && hasResults(batch);
   const [failed, outstanding, children, parent, result] = await Promise.all([
     hasItems && batch.progress?.failed ? later(failures.load(path, window, ask)) : null,
     hasItems && open.id === id && open.outstanding ? later(ask(`${path}/outstanding?limit=${RANGES}`)) : null,
-    hasItems ? later(family.below(path, ask)) : null,
-    batch.parentItemId ? later(family.above(batch, ask)) : null,
+    part ? part.children : hasItems ? later(family.below(path, ask)) : null,
+    part ? part.parent : batch.parentItemId ? later(family.above(batch, ask)) : null,
     isAsked ? later(ask(`${path}/results${query({ position: asked.item })}`)) : null,
   ]);
   return { batch, picture, failed, outstanding, children, parent, result };
 }
+
+// The stream of a live batch; one that waits for live children is polled, since its looks do not show theirs.
+export const stream = ({ batch, children }) =>
+  isEnded(batch) || children?.batches?.some((each) => !isEnded(each)) ? "" : `/streams/${batch.batchId}`;
+
+const text = ({ retryAfterSeconds: _, ...shown }) => JSON.stringify(shown);
+
+// Whether a look finds something new: in the batch that is shown, or, where it is an estimate, since *known*.
+export const isNews = ({ batch }, look, known) => text(look) !== text(look.progress.exact ? batch : known);
+
+// Note that nothing was acked up to now.
+export const still = ({ batch }) => remember(batch);
 
 // An ended batch is read until its event is confirmed, and the result that is shown is gathered.
 export const isOver = ({ batch, result }) =>
