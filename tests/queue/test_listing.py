@@ -301,6 +301,31 @@ def test_a_deletion_wakes_an_idle_queue_whose_sweep_is_to_report_it(queue, store
     assert store.config(KEY).idle_us is None
 
 
+def test_a_revival_wakes_an_idle_queue(make, store):
+    queue = dying(make, "a")
+    (dead,) = queue.dead()
+    store.reconfigure(KEY, idle(store.config(KEY), 1))
+    with pytest.raises(InvalidRequest, match="a dead job"):
+        queue.revive(dead.job)
+    assert queue.revive(dead)
+
+    assert store.config(KEY).idle_us is None
+
+
+@pytest.mark.parametrize("jobs", [15, 16, 17])
+def test_the_status_has_the_exact_number_of_jobs(queue, jobs):
+    queue.add_all(map(str, range(jobs)))
+
+    assert (describe(queue.context).depth.ready, queue.depth().ready) == (jobs, jobs)
+
+
+def test_a_job_that_is_gone_when_its_page_is_read_is_left_out(queue, store, monkeypatch):
+    queue.add("a")
+    monkeypatch.setattr(store, "jobs_at", lambda _: [])
+
+    assert paging.jobs(queue.context, JobState.READY, 9, None).jobs == []
+
+
 def test_no_job_of_a_queue_that_is_being_removed_is_deleted(queue):
     queue.add("a")
     removing.begin(queue.context, force=True)
@@ -361,6 +386,13 @@ def test_a_job_is_deleted_in_either_part_while_they_are_raised(queue, store, pha
 
     assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
     assert store.get(job.key).state is JobState.DONE
+
+
+def test_a_job_that_ends_and_is_forgotten_before_the_write_is_not_found(queue, store, monkeypatch):
+    queue.add("a")
+    monkeypatch.setattr(store, "delete", lambda *_: store.stored.clear())
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.NOT_FOUND}
 
 
 @pytest.mark.parametrize("moment", ["before the write", "between the reads"])

@@ -14,8 +14,8 @@ from fanin.queue.maintenance.raise_phases import EXPIRE_SECONDS, SETTLE_SECONDS
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
-from fanin.queue.rules.model import JobState, Rejected
-from tests.queue.conftest import KEY, names
+from fanin.queue.rules.model import Dead, JobState, Rejected
+from tests.queue.conftest import KEY, names, session_of
 
 OLD, NEW = 2, 4
 
@@ -158,7 +158,7 @@ def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypa
 
     monkeypatch.setattr(store, "claim", claimed)
     with queue.take(9, wait=0) as jobs:
-        assert len(jobs) == 1
+        assert len(jobs) == len(session_of(queue).held) == 1
     assert jobs[0].key.part != full
     assert "cannot be claimed: a part holds 10 GB" in caplog.text
 
@@ -212,6 +212,19 @@ def test_the_job_at_the_other_part_of_a_key_answers_an_add_in_each_phase(queue, 
     assert store.get(rows.at) is None
     assert queue.add(NewJob(MOVES, id="later"))
     assert store.get(rows.at).id == "later"
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])
+def test_a_dead_job_comes_back_at_the_part_that_gets_new_jobs(queue, go_on, store, time, phase):
+    raised(queue, NEW)
+    go_on(phase)
+    queue.context.read_config()
+    job = lifecycle.new_job(NewJob(MOVES), job_key(KEY, OLD, MOVES), "id", time.now(), None)
+    dead = Dead(lifecycle.claimed(job, "session", "claim", time.now()), "boom", time.now())
+    store.dead_jobs[KEY] = {dead.record: dead}
+
+    assert queue.revive(dead)
+    assert store.get(queue.context.rows(MOVES).at).state is JobState.READY
 
 
 def test_a_job_that_comes_to_the_other_part_of_a_key_meanwhile_rejects_an_add(

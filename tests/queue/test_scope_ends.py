@@ -15,7 +15,8 @@ from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.producer import Producer
 from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState, OnBusy
-from fanin.queue.sessions.background import PACE, Duty, in_threads
+from fanin.queue.sessions import background
+from fanin.queue.sessions.background import Duty, in_threads
 from fanin.queue.sessions.taker import FairLock
 from tests.item_ids import item_named
 from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
@@ -140,12 +141,13 @@ def test_the_sweep_leaves_a_claim_whose_answer_has_not_come_yet(bench):
     def swept_before_the_answer(*asked):
         job = claim(*asked)
         Maintenance(bench.context, bench.session).sweep([0])
+        assert bench.session.jobs() == []
         return job
 
     bench.store.scripts["claim"] = swept_before_the_answer
     (job,) = bench.claims.take([0], 1)
 
-    assert bench.stored(job) == job
+    assert (bench.stored(job), bench.session.jobs()) == (job, [job])
 
 
 def test_an_end_whose_answer_is_lost_is_recognised_by_its_repeat(bench):
@@ -322,7 +324,7 @@ def test_jobs_whose_return_is_interrupted_can_no_longer_be_acked(queue, store, m
 
 
 def test_no_duty_waits_longer_than_its_interval():
-    assert 0.5 < min(PACE) <= max(PACE) <= 1
+    assert 0.5 < min(background.PACE) <= max(background.PACE) <= 1
 
 
 def test_a_duty_that_fails_goes_on():

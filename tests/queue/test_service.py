@@ -335,10 +335,12 @@ def test_a_delayed_job_is_promoted_by_the_ring_that_says_it_is_due(queue, time, 
 
 def test_a_take_of_some_parts_leaves_the_jobs_of_the_others(make):
     queue = make(parts=2)
-    first, second = in_parts(queue, 0, 1)
-    queue.add_all([first, second])
+    first, second, third = in_parts(queue, 0, 0, 1)
+    queue.add_all([first, second, third])
     with queue.take(9, wait=0, parts=[1]) as jobs:
-        assert names(jobs) == [second.key]
+        assert names(jobs) == [third.key]
+    with queue.take(wait=0) as jobs:
+        assert names(jobs) == [first.key], "one, unless more are asked for"
 
 
 def test_a_take_that_waits_for_another_until_its_time_is_over_has_no_job(queue):
