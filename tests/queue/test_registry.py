@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 from moto import mock_aws
 
-from fanin.errors import InvalidRequest, StaleWrite
+from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
 from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue.administration import removing
 from fanin.queue.administration.creating import create_row
@@ -24,7 +24,7 @@ from tests.contract import moto_clients
 from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, new
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
-from tests.scripted import AnsweringClient
+from tests.scripted import AnsweringClient, refused
 
 KEY = QueueKey("t#1", "q")
 
@@ -178,17 +178,29 @@ def test_a_limited_list_is_read_until_it_is_full():
         (lambda store: store.ready(PART, 1), True),
         (lambda store: store.members(QUEUE), True),
         (lambda store: store.page(PART, "", 1), True),
+        (lambda store: store.some_members(QUEUE, ["s1"]), True),
+        (lambda store: store.peek(QUEUE, ["s1"]), False),
         (lambda store: store.peek(QUEUE, None), False),
         (lambda store: store.peek_config(QUEUE), False),
         (lambda store: store.count(PART, JobState.READY, 1), False),
     ],
 )
 def test_reads_that_a_write_follows_are_consistent_and_looks_cost_half(read, is_consistent):
-    client = AnsweringClient({"Items": [], "Count": 0})
+    client = AnsweringClient({"Items": [], "Count": 0, "Responses": {}})
     read(DynamoStore(client, QUEUE_TABLE))
     ((_, request),) = client.sent
 
-    assert request["ConsistentRead"] is is_consistent
+    assert request.get("RequestItems", {QUEUE_TABLE: request})[QUEUE_TABLE]["ConsistentRead"] is is_consistent
+
+
+@pytest.mark.parametrize("answers", [[refused(Item=LIVE)], [refused(), {"Item": LIVE}]])
+def test_a_session_with_later_heartbeats_is_not_ended_also_where_the_refusal_lacks_its_row(answers):
+    assert not DynamoStore(AnsweringClient(*answers), QUEUE_TABLE).end_session(QUEUE, "s1", 0)
+
+
+def test_a_queue_that_is_removed_while_it_is_created_asks_for_a_retry():
+    with pytest.raises(StoreUnavailable, match="was removed at the same time"):
+        DynamoStore(AnsweringClient(refused(), {}), QUEUE_TABLE).create(QUEUE, QueueConfig(1))
 
 
 PASSED, REFUSED = {"Code": "None"}, {"Code": "ConditionalCheckFailed"}
@@ -208,10 +220,10 @@ def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
     job = lifecycle.claimed(new("a", item_id=item_id), "s1", "c1", LATER)
     codes = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": list(reasons)}
     client = AnsweringClient(ClientError(codes, "TransactWriteItems"), {"Item": items.job_item(job)})
-    with pytest.raises(StaleWrite) as refused:
+    with pytest.raises(StaleWrite) as error:
         DynamoStore(client, QUEUE_TABLE).end(job, LATER, WRITES)
 
-    return refused.value
+    return error.value
 
 
 @pytest.mark.parametrize("before", [1, 2], ids=["a job", "a job with an item"])
@@ -245,10 +257,10 @@ def ended_with(answer: Exception, writes) -> None:
     ],
 )
 def test_writes_that_dynamodb_refuses_for_their_form_are_an_invalid_request(answer):
-    with pytest.raises(InvalidRequest) as refused:
+    with pytest.raises(InvalidRequest) as error:
         ended_with(answer, WRITES)
 
-    assert refused.value.field == "writes"
+    assert error.value.field == "writes"
 
 
 @pytest.mark.parametrize(("answer", "writes"), [(DENIED, WRITES), (MALFORMED, [])])

@@ -96,7 +96,7 @@ def test_an_idle_queue_in_which_an_add_stored_a_job_before_it_crashed_is_kept(qu
 
 @pytest.mark.parametrize("kept_by", ["a dead job", "a session"])
 def test_a_queue_with_a_dead_job_or_a_session_is_kept(make, store, time, kept_by):
-    queue = make(max_failures=1)
+    queue = make(parts=2, max_failures=1)
     queue.add("a")
     fail(queue)
     queue.close()
@@ -248,8 +248,8 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
     assert status_of(child) == 0
 
 
-@pytest.mark.parametrize("read", ["members", "outbox"])
-def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_next_queue(
+@pytest.mark.parametrize("read", ["members", "page", "outbox"])
+def test_a_sweep_that_stood_still_leaves_the_jobs_the_session_and_the_doorbell_of_the_next_queue(
     make, store, time, monkeypatch, read
 ):
     queue, doorbells = make(), Recorded()
@@ -262,14 +262,17 @@ def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_nex
     def late(*asked):
         monkeypatch.undo()
         swept(queue, time, Recorded())
-        with make().take(wait=0):
-            return found(*asked)
+        following = make()
+        with following.take(wait=0):
+            following.add("a")
+        return found(*asked)
 
     monkeypatch.setattr(store, read, late, raising=False)
 
     assert removing.proceed(queue.context, doorbells) is False
     assert doorbells.urls == []
     assert [member.live for member in store.members(KEY)] == [True]
+    assert [job.is_live for job in store.stored.values()] == [True]
 
 
 def test_a_removal_waits_for_the_outbox_of_each_part_and_for_a_sweep_that_can_delete_the_doorbell(
