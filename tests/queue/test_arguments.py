@@ -130,7 +130,7 @@ VALUES: dict[type, dict[str, tuple[Any, list[Any]]]] = {
         "priority": (7, [*NO_WHOLE, -1, 1000]),
         "delay": (366 * 86_400, [*NO_SECONDS, None]),
         "item_id": (item_named("a"), [*NO_TEXTS, "", "a"]),
-        "id": ("a", [*NO_TEXTS, "", "\udcff", "x" * 513]),
+        "id": ("x" * 512, [*NO_TEXTS, "", "\udcff", "x" * 513]),
     },
     Options: {
         "parts": (8, [*NO_WHOLE, 0, 257]),

@@ -70,13 +70,15 @@ def test_a_raise_goes_through_its_phases_as_each_has_settled(queue, time):
 
 def test_a_raise_of_many_parts_comes_to_its_end(make, time):
     queue = make(parts=17)
-    queue.context.config()
+    queue.add_all(map(str, range(100)))
     raised(queue, 18)
     for _ in range(8):
         queue.sweep()
         time.sleep(EXPIRE_SECONDS)
 
-    assert config_of(queue).phase is Phase.STEADY
+    assert (config_of(queue).phase, config_of(queue).cursor) == (Phase.STEADY, "")
+    live = [job for job in queue.context.store.stored.values() if job.is_live]
+    assert {job.key for job in live} == {job_key(KEY, 18, str(number)) for number in range(100)}
 
 
 def test_a_raise_can_be_repeated_and_no_other_begins_before_its_end(queue, go_on):
@@ -97,6 +99,9 @@ def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is
         raised(queue, OLD - 1)
     with pytest.raises(InvalidRequest, match="1 to 256"):
         raised(queue, 257)
+    before = config_of(queue)
+    raise_phases.advance(queue.context)
+    assert config_of(queue) == before
     queue.context.store.configs.clear()
     with pytest.raises(NotFound):
         raised(queue, NEW)
@@ -104,7 +109,9 @@ def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is
     assert config_of(queue) is None
 
 
-def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):
+def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(
+    queue, go_on, time, monkeypatch, bell
+):
     monkeypatch.setattr(raise_phases, "PAGE_ROWS", 2)
     queue.add_all([MOVES, *(NewJob(f"{i}", delay=9e6 * (i % 3 == 0)) for i in range(100, 112))])
     before = names(queue.queued())[1:]
@@ -112,12 +119,14 @@ def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queu
     go_on(Phase.DRAINING)
     with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(wait=0) as jobs:
         assert names(jobs) == [MOVES]
+        bell.rings.clear()
         raise_phases.advance(queue.context)
         time.sleep(SETTLE_SECONDS)
         for _ in range(3):
             raise_phases.advance(queue.context)
 
         assert config_of(queue).phase is Phase.DRAINING
+        assert bell.rings, "who waits looks at the new part"
     raise_phases.advance(queue.context)
 
     assert config_of(queue).phase is Phase.EXPIRING

@@ -10,6 +10,7 @@ from moto import mock_aws
 from fanin.errors import StoreUnavailable
 from fanin.queue import Effects
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import Member
 from fanin.queue.rules.part_owners import CROWD, change_seconds, look_seconds, neighbours
@@ -199,6 +200,7 @@ def test_a_session_whose_heartbeat_is_refused_is_over(bench):
 
     assert not bench.session.beat()
     assert not bench.session.alive()
+    assert Maintenance(bench.context, bench.session).tick() is False
 
 
 def test_a_heartbeat_counts_from_when_it_was_sent(bench):

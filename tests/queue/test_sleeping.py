@@ -77,6 +77,27 @@ def test_a_freed_job_is_popped_once_the_one_claimed_first_before_the_others(benc
     assert {delay > 0 for *_, delay in bench.bell.rung} == {False, True}, "one may reach a frozen worker"
 
 
+@pytest.mark.parametrize(("seconds", "popped"), [(9.9, 1), (10, 0)])
+def test_a_freed_job_is_left_to_its_part_after_two_expiries(bench, seconds, popped):
+    jobs, maintenance = bench.take("a"), Maintenance(bench.context)
+    maintenance.free_all([entry_of(job) for job in jobs])
+    bench.time.sleep(seconds)
+
+    assert len(maintenance.pop_freed(9)) == popped
+
+
+def test_a_worker_reports_what_waits_in_the_outbox_of_its_parts(bench):
+    bench.add("a", item_id=item_named("i"))
+    (job,) = bench.claims.take([0], 1)
+    bench.claims.end(job)
+    reported = []
+    maintenance = Maintenance(replace(bench.context, report=reported.append), bench.session)
+    maintenance.read_members()
+
+    assert maintenance.tick() is True
+    assert [entry.item_id for entry in reported] == [item_named("i")]
+
+
 def test_jobs_of_a_session_that_died_without_freeing_them_are_freed_by_the_sweep(bench):
     (job,) = bench.take("a")
     bench.store.real.end_session(KEY, bench.session.id, None)
@@ -171,9 +192,8 @@ def test_a_look_changes_the_phase(before, in_use, seconds, after):
     assert (found.parts, found.metrics) == (8, True)
 
 
-def test_a_queue_that_is_being_removed_does_not_change_its_phase():
-    config = QueueConfig(8, removing_us=AT)
-
+@pytest.mark.parametrize("config", [QueueConfig(8, removing_us=AT), QueueConfig(8, before=4)])
+def test_a_queue_that_is_being_removed_or_raised_does_not_change_its_phase(config):
     assert observed(config, False, AT, 0) == observed(config, True, AT, 0) == config
 
 
