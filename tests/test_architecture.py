@@ -171,6 +171,7 @@ DOORS: dict[str, set[str]] = {
         *LEAVES,
         "pipeline.engine_without_spark",
         "pipeline.compiled_fold",
+        "pipeline.table_changes",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
         "fanin.cost",
@@ -192,6 +193,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.history_tables": {
         *LEAVES,
         "pipeline.fan_out",
+        "pipeline.table_changes",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
         "fanin.tracker",
@@ -207,6 +209,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.shared_by_jobs",
         "fanin.tracker",
     },
+    "pipeline.table_changes": {*LEAVES, "pipeline.shared_by_jobs", "fanin.tracker"},
     "pipeline.table_frames": {*LEAVES, "pipeline.shared_by_jobs", "fanin.tracker", "fanin.aws"},
     "pipeline.engine_without_spark": {*LEAVES, "pipeline.shared_by_jobs"},
     "pipeline.compiled_fold": {"pipeline.shared_by_jobs"},

@@ -172,6 +172,8 @@ def _heads(batch_id: pa.Array, group_id: pa.Array) -> tuple[list[str], NDArray[A
     The latter is a slice of all rows if they are of one.
     """
     batch, group = _encoded(batch_id), _encoded(group_id)
+    if batch.is_one and group.is_one:
+        return [f"{batch.text(0)}:{group.text(0)}:"], slice(None)
     pairs, code = _used(batch.codes, group.codes, group.size)
     named = [(batch.text(pair // group.size), group.text(pair % group.size)) for pair in pairs]
     return [f"{batch_text}:{group_text}:" for batch_text, group_text in named], code
@@ -181,6 +183,8 @@ def _heads(batch_id: pa.Array, group_id: pa.Array) -> tuple[list[str], NDArray[A
 class _Encoded:
     codes: NDArray[Any]
     texts: pa.Array
+    is_one: bool
+    """Each row has the only text."""
 
     @property
     def size(self) -> int:
@@ -195,9 +199,10 @@ def _encoded(column: pa.Array) -> _Encoded:
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.string()).dictionary_encode()
     codes, texts = column.indices, column.dictionary.cast(pa.string())
+    is_one = len(codes) > 0 and len(texts) == 1 and not codes.null_count
     if codes.null_count:
         codes = pc.fill_null(codes.cast(pa.int64()), len(texts))
-    return _Encoded(codes.to_numpy(), texts)
+    return _Encoded(codes.to_numpy(), texts, is_one and texts.is_valid()[0].as_py())
 
 
 def _used(batch: NDArray[Any], group: NDArray[Any], groups: int) -> tuple[list[int], NDArray[Any] | slice]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pipeline.bulk_ack import rows, write
 from pipeline.bulk_ack.fold import REASONS, fold_files
 from pipeline.bulk_ack.logs import format_of, refuse_hidden
 from pipeline.bulk_ack.rows import Collected
-from pipeline.bulk_ack.run import PROGRESS_SECONDS, SUMMED, BulkAckRequest, Folded, write_tasks
+from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded, write_tasks
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.engine_without_spark.listing import ON_THIS_MACHINE, listed
 from pipeline.engine_without_spark.output import commit
@@ -53,14 +52,24 @@ class LocalEngine:
 
     def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
         """Fold *logs* and return only the counts."""
-        with self.fold(logs, request, report) as folded:
-            return folded.counts
+        with self._collected(logs, request, report) as (_, collected):
+            return _counts(collected, collected.page_masks())
 
     @contextmanager
     def fold(
         self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
     ) -> Iterator[LocalFold]:
         """Fold *logs*, and keep them while the body runs."""
+        with self._collected(logs, request, report) as (files, collected):
+            table = pa.Table.from_batches(collected.page_masks(), rows.PAGE_MASKS)
+            counts = _counts(collected, table.to_batches())
+            yield LocalFold(self, logs, files, collected, table, counts)
+
+    @contextmanager
+    def _collected(
+        self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
+    ) -> Iterator[tuple[list[str], Collected]]:
+        """Yield the files with FOLDED of *logs*, which exist while the body runs, and what is in them."""
         processes = self.processes(logs, ceil(sum(file.size for file in logs) / self.fold_bytes))
         with TemporaryDirectory(prefix="fanin-bulk-ack-") as folder:
             tasks = [
@@ -78,8 +87,7 @@ class LocalEngine:
                 files.append(file)
                 for batch in _read(file):
                     collected.take(batch)
-            table = pa.Table.from_batches(collected.page_masks(), rows.PAGE_MASKS)
-            yield LocalFold(self, logs, files, collected, table, _counts(collected, table))
+            yield files, collected
 
     def processes(self, logs: Sequence[ListedFile], wanted: int) -> Processes:
         """Return the processes for *wanted* times the least work of one."""
@@ -104,15 +112,15 @@ class LocalFold:
         commit(path, rows.REJECTED, (_rejected(column) for column in found if len(column)))
 
     def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
-        """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
+        """Write the pages to the tracker; return OUTCOMES, one row per batch."""
         pages = self.page_masks.num_rows
         processes = self.engine.processes(self.logs, ceil(pages / self.engine.pages))
-        tasks = dealt(self.page_masks, write_tasks(pages // bitmaps.BLOCK_PAGES, processes.number))
+        tasks = dealt(self.page_masks, write_tasks(pages, processes.number))
         target = request.target(processes.number)
         tally = Tally(processes.count(), processes.count())
         clock = Clock(PROGRESS_SECONDS, lambda: progress(tally))
         marked = list(processes.run(_mark_task, [(task, target) for task in tasks], tally, clock))
-        return list(_by_batch((row for part in marked for row in part), target))
+        return write.united(row for part in marked for row in part)
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""
@@ -136,11 +144,11 @@ def _fold_task(task: FoldTask, _: None) -> str:
 
 def _mark_task(task: tuple[pa.Table, Target], tally: Tally) -> list[write.Row]:
     found, target = task
-    return list(write.mark(found.to_batches(), target, tally))
+    return write.outcomes(write.mark(found.to_batches(), target, tally), target)
 
 
 def _read(file: str) -> Iterator[pa.RecordBatch]:
-    with pa.OSFile(file) as source, pa.ipc.open_stream(source) as stream:
+    with pa.memory_map(file) as source, pa.ipc.open_stream(source) as stream:
         yield from stream
 
 
@@ -162,19 +170,10 @@ def dealt(page_masks: pa.Table, tasks: int) -> list[pa.Table]:
     return [page_masks.take(order[share == number]) for number in np.unique(share)]
 
 
-def _counts(found: Collected, page_masks: pa.Table) -> Folded:
-    return Folded(found.acks, dict(found.rejected), **rows.page_counts(page_masks.to_batches()))
+def _counts(found: Collected, page_masks: Iterable[pa.RecordBatch]) -> Folded:
+    return Folded(found.acks, dict(found.rejected), **rows.page_counts(page_masks))
 
 
 def _popcounts(column: pa.ChunkedArray) -> bitmaps.Longs:
     counts = [bitmaps.popcount(bitmaps.from_column(chunk)) for chunk in column.chunks]
     return np.concatenate([np.zeros(0, np.int64), *counts])
-
-
-def _by_batch(marked: Iterable[write.Row], target: Target) -> Iterator[dict[str, Any]]:
-    """Yield OUTCOMES: MARKED summed by batch, and the batch's state now."""
-    sums: dict[str, Counter[str]] = {}
-    for row in marked:
-        sums.setdefault(str(row["batch_id"]), Counter()).update({name: int(row[name]) for name in SUMMED})
-    for batch_id, counts in sums.items():
-        yield {"batch_id": batch_id, **counts, "state": write.state_of(target, batch_id)}

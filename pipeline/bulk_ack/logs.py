@@ -10,10 +10,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from ctypes import CDLL
 from dataclasses import dataclass
-from functools import partial, reduce
-from itertools import groupby
+from functools import lru_cache, partial, reduce
+from itertools import groupby, islice
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, ItemNumbers, ItemPage
+from pipeline.compiled_fold.numbers import batches, number_chunk
 from pipeline.compiled_fold.pages import Page, column_chunk
 from pipeline.shared_by_jobs import files
 
@@ -35,6 +37,8 @@ ROWS_A_BATCH = 1 << 16
 """What is computed of so many rows remains in the cache of a core."""
 INDEXES_A_BATCH = 1 << 18
 """The same of indexes, which are a tenth of the bytes of item ids."""
+LINES_A_BATCH = 1 << 10
+"""Changes of pages, each of which may have a thousand items."""
 BLOCK_BYTES = 8 << 20
 """Bytes of text that are parsed at once, and the longest line."""
 HEADER_BYTES = 1 << 16
@@ -48,6 +52,8 @@ KINDS = {
     **dict.fromkeys(("index", "first", "last"), pa.int64()),
 }
 """The columns of an ack."""
+BY_PAGES = (*ITEM_NAMES, *ITEMS[2:], *RANGES[2:])
+"""The columns that the kernel can read from Parquet."""
 PARTITIONS = (*GROUP_NAMES, "outcome")
 """Columns that the names of folders may give, such as ``batch_id=...``."""
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -112,15 +118,30 @@ def refuse_hidden(path: str) -> None:
 def read(path: str, kernel: CDLL | None = None) -> Iterator[Portion]:
     """Yield the rows of the log at *path*, in Spark's notation. Raises UnreadableLog.
 
-    *kernel*: reads item ids from Parquet page by page, where it can.
+    *kernel*: reads item ids and indexes from Parquet page by page, where it can.
     """
     readers: dict[str, Callable[[Any, str], Iterator[Rows]]]
     readers = {"parquet": partial(_parquet, kernel=kernel), "json": _json, "csv": _csv}
     system, inner = files.as_spark_names(path)
     named = partitions(path)
-    try:
+    with _named_in_errors(path):
         for rows in readers[format_of(path)](system, inner):
             yield portion(rows.columns, rows.lines, named, rows.items)
+
+
+def lines_of(path: str) -> Iterator[list[bytes]]:
+    """Yield the lines of the file at *path*, in Spark's notation, many at once. Raises UnreadableLog."""
+    system, inner = files.as_spark_names(path)
+    with _named_in_errors(path), system.open_input_stream(inner) as source:
+        lines = io.BufferedReader(source)
+        while some := list(islice(lines, LINES_A_BATCH)):
+            yield some
+
+
+@contextmanager
+def _named_in_errors(path: str) -> Iterator[None]:
+    try:
+        yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UnreadableLog(f"{path} cannot be read: {error}") from error
 
@@ -143,43 +164,57 @@ def _parquet(system: Any, path: str, kernel: CDLL | None) -> Iterator[Rows]:
     with system.open_input_file(path) as source:
         file = pq.ParquetFile(source)
         names = used(file.schema_arrow.names)
-        rows = INDEXES_A_BATCH if "index" in names else ROWS_A_BATCH
         if groups := [name for name in GROUP_NAMES if name in names]:
             file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=groups)
         parts = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-        if kernel and names[0] in ITEM_NAMES and not set(ITEM_NAMES) <= set(names):
-            for number in range(len(parts)):
-                yield from _row_group(kernel, source, file, number, names)
-            return
         for texts, numbers in groupby(range(len(parts)), lambda number: _only_texts(parts[number], groups)):
             read = [name for name in names if name not in texts]
-            for batch in _by_arrow(file, rows, list(numbers), read):
-                yield Rows(reduce(_with_text, texts.items(), batch))
+            if kernel and not set(ITEM_NAMES) <= set(names):
+                for number in numbers:
+                    found = _row_group(kernel, source, file, number, read)
+                    yield from (each._replace(columns=_with_texts(each.columns, texts)) for each in found)
+                continue
+            for batch in _by_arrow(file, list(numbers), read):
+                yield Rows(_with_texts(batch, texts))
 
 
 def _row_group(
     kernel: CDLL, source: pa.NativeFile, file: pq.ParquetFile, number: int, names: Sequence[str]
 ) -> Iterator[Rows]:
     """Yield the rows of a part of a file by pages; from the first that is not read so, by Arrow."""
-    (item, *others), rows, read = names, file.metadata.row_group(number).num_rows, 0
-    if rows > 0 and (chunk := column_chunk(kernel, source, file, number, item)):
+    rows, read = file.metadata.row_group(number).num_rows, 0
+    by_pages = [name for name in names if name in BY_PAGES]
+    others = [name for name in names if name not in BY_PAGES]
+    if rows > 0 and (pages := _pages(kernel, source, file, number, by_pages)):
         batches = iter([pa.record_batch([pa.nulls(rows)], ["reason"])])
         if others:
-            batches = _by_arrow(file, ROWS_A_BATCH, [number], others)
-        for batch, page in _paged(batches, chunk.pages(rows)):
-            yield Rows(batch, items=ItemPage(page))
+            batches = _by_arrow(file, [number], others)
+        for batch, page in _paged(batches, pages):
+            yield Rows(batch, items=ItemPage(page)) if isinstance(page, Page) else Rows(_beside(batch, page))
             read += len(page)
     if read != rows:
-        for batch in _by_arrow(file, ROWS_A_BATCH, [number], names):
+        for batch in _by_arrow(file, [number], names):
             if read < batch.num_rows:
                 yield Rows(batch.slice(read))
             read = max(0, read - batch.num_rows)
 
 
-def _by_arrow(
-    file: pq.ParquetFile, rows: int, groups: list[int], names: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
-    """Yield the columns *names* of *groups*, *rows* at once. Raises ArrowInvalid if rows are missing."""
+def _pages(
+    kernel: CDLL, source: pa.NativeFile, file: pq.ParquetFile, number: int, names: Sequence[str]
+) -> Iterator[Page | pa.RecordBatch] | None:
+    """Return the pages of a column of texts, or the rows of those of integers; None if Arrow has to read."""
+    rows = file.metadata.row_group(number).num_rows
+    if names[0] in ITEM_NAMES:
+        chunk = column_chunk(kernel, source, file, number, names[0])
+        return chunk.pages(rows) if chunk else None
+    chunks = [number_chunk(kernel, source, file, number, name) for name in names]
+    found = [chunk for chunk in chunks if chunk]
+    return batches(found, names, rows) if len(found) == len(names) else None
+
+
+def _by_arrow(file: pq.ParquetFile, groups: list[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the columns *names* of *groups*. Raises ArrowInvalid if rows are missing."""
+    rows = INDEXES_A_BATCH if "index" in names else ROWS_A_BATCH
     missing = sum(file.metadata.row_group(number).num_rows for number in groups)
     for batch in file.iter_batches(rows, groups, names, use_threads=False):
         missing -= batch.num_rows
@@ -188,7 +223,9 @@ def _by_arrow(
         raise pa.ArrowInvalid("a column has not as many rows as the file says")
 
 
-def _paged(batches: Iterator[pa.RecordBatch], pages: Iterator[Page]) -> Iterator[tuple[pa.RecordBatch, Page]]:
+def _paged(
+    batches: Iterator[pa.RecordBatch], pages: Iterator[Page | pa.RecordBatch]
+) -> Iterator[tuple[pa.RecordBatch, Page | pa.RecordBatch]]:
     """Yield each of *pages* with as many rows of *batches*."""
     held: pa.RecordBatch | None = None
     for page in pages:
@@ -216,11 +253,20 @@ def _has_one_text(known: pq.Statistics | None) -> bool:
     return isinstance(known.min, str) and known.min == known.max
 
 
-def _with_text(batch: pa.RecordBatch, named: tuple[str, str]) -> pa.RecordBatch:
-    name, text = named
-    return batch.append_column(name, _repeated(text, batch.num_rows))
+def _beside(batch: pa.RecordBatch, more: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the columns of both."""
+    names = [*batch.schema.names, *more.schema.names]
+    return pa.RecordBatch.from_arrays([*batch.columns, *more.columns], names)
 
 
+def _with_texts(batch: pa.RecordBatch, texts: Mapping[str, str]) -> pa.RecordBatch:
+    """Return *batch* with a column for each of *texts*, which all rows have."""
+    for name, text in texts.items():
+        batch = batch.append_column(name, _repeated(text, batch.num_rows))
+    return batch
+
+
+@lru_cache(maxsize=8)
 def _repeated(text: str, rows: int) -> pa.Array:
     codes, texts = np.zeros(rows, np.int32), pa.array([text], pa.string())
     return pa.DictionaryArray.from_arrays(codes, texts, safe=False)

@@ -111,8 +111,10 @@ class KnownGroups:
 
         *code*: which of *heads* each row has, or all of the first. *ends*: the first, and the last or None.
         """
-        of_rows = [_longs(each) for each in (*ends, None if isinstance(code, slice) else code)]
-        columns = [_address(each) for each in of_rows]
+        kind = _kind(*ends)
+        low, high = (_contiguous(each, kind) for each in ends)
+        codes = _contiguous(None if isinstance(code, slice) else code, np.int64)
+        columns = _address(low), _address(high), kind.itemsize, _address(codes)
 
         def call(state: object, row: int, rows: int) -> int:
             numbers = np.array([self._heads.get(head, -1) for head in heads], np.int64)
@@ -159,8 +161,14 @@ class KnownGroups:
         self.kernel.fanin_add_groups(ctypes.byref(self._state), 0, len(self._heads))
 
 
-def _longs(numbers: NDArray[Any] | None) -> Rows | None:
-    return None if numbers is None else np.ascontiguousarray(numbers, np.int64)
+def _kind(first: NDArray[Any], last: NDArray[Any] | None) -> np.dtype[Any]:
+    """Return the type in which the kernel reads both: that of 32 bits, if they have it, else of 64."""
+    kinds = {each.dtype for each in (first, last) if each is not None}
+    return np.dtype(np.int32 if kinds == {np.dtype(np.int32)} else np.int64)
+
+
+def _contiguous(numbers: NDArray[Any] | None, kind: Any) -> NDArray[Any] | None:
+    return None if numbers is None else np.ascontiguousarray(numbers, kind)
 
 
 def _address(column: NDArray[Any] | None) -> int | None:

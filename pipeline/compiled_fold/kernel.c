@@ -13,6 +13,9 @@ enum {
     PAGE_BITS = 1 << PAGE_SHIFT,
     BLOCK_SHIFT = 15,
     BLOCK_BYTES = (1 << BLOCK_SHIFT) / 8,
+    WORD_SHIFT = 6,
+    WORD_BITS = 1 << WORD_SHIFT,
+    QUEUED = 64, /* words that wait for their memory */
     FIELDS = 16, /* of a struct of a page header, more than there are */
     ABSENT = -1,
     FALSE_FLAG = -2,
@@ -47,6 +50,13 @@ typedef struct {
     Bitmap *full; /* has no memory for its block `block`; NULL if that did not end the call */
     int64_t block;
 } State;
+
+/* Words of bitmaps, and the bits to set in each. Where a bitmap is larger than the caches, a word that is asked
+   for when it is queued has come when the queue is full. */
+typedef struct {
+    uint64_t *words[QUEUED], bits[QUEUED];
+    int64_t size;
+} Queue;
 
 static inline uint64_t eight_bytes(const uint8_t *text) {
     uint64_t bytes;
@@ -99,8 +109,8 @@ static inline int64_t bit_of(const Bitmap *bitmap, int64_t position) {
     return (page << PAGE_SHIFT) + position - page * bitmap->page_bits;
 }
 
-/* The bytes of the block of a bit; NULL if there is no memory for it. */
-static inline uint8_t *bytes_of(State *state, Bitmap *bitmap, int64_t bit) {
+/* The words of the block of a bit; NULL if there is no memory for it. */
+static inline uint64_t *words_of(State *state, Bitmap *bitmap, int64_t bit) {
     int64_t block = bit >> BLOCK_SHIFT;
     if (block >= bitmap->numbers || (!bitmap->starts[block] && bitmap->count == bitmap->capacity)) {
         state->full = bitmap;
@@ -108,42 +118,54 @@ static inline uint8_t *bytes_of(State *state, Bitmap *bitmap, int64_t bit) {
         return 0;
     }
     if (!bitmap->starts[block]) bitmap->starts[block] = bitmap->count++ * BLOCK_BYTES;
-    return bitmap->blocks + bitmap->starts[block];
+    return (uint64_t *)(bitmap->blocks + bitmap->starts[block]);
 }
 
-/* Sets the bit of a position; returns 0 if there is no memory for its block. */
-static inline int set_bit(State *state, Bitmap *bitmap, int64_t position) {
+/* Sets the bits of all queued words. Their memory moves only between two calls. */
+static inline void set_queued(Queue *queue) {
+    for (int64_t at = 0; at < queue->size; at++) *queue->words[at] |= queue->bits[at];
+    queue->size = 0;
+}
+
+static inline void set_later(Queue *queue, uint64_t *word, uint64_t bits) {
+    __builtin_prefetch(word, 1);
+    if (queue->size == QUEUED) set_queued(queue);
+    queue->words[queue->size] = word;
+    queue->bits[queue->size++] = bits;
+}
+
+/* Sets the bit of a position later; returns 0 if there is no memory for its block. */
+static inline int set_bit(State *state, Queue *queue, Bitmap *bitmap, int64_t position) {
+    const int64_t in_block = (1 << BLOCK_SHIFT) - 1;
     int64_t bit = bit_of(bitmap, position);
-    uint8_t *bytes = bytes_of(state, bitmap, bit);
-    if (!bytes) return 0;
-    bytes[bit >> 3 & (BLOCK_BYTES - 1)] |= (uint8_t)(1 << (bit & 7));
+    uint64_t *words = words_of(state, bitmap, bit);
+    if (!words) return 0;
+    set_later(queue, words + ((bit & in_block) >> WORD_SHIFT), (uint64_t)1 << (bit & (WORD_BITS - 1)));
     return 1;
 }
 
-/* Sets the bits `first` to `last` of a block. */
-static inline void fill(uint8_t *bytes, int64_t first, int64_t last) {
-    uint8_t low = (uint8_t)(0xFF << (first & 7)), high = (uint8_t)(0xFF >> (7 - (last & 7)));
-    int64_t at = first >> 3, end = last >> 3;
-    if (at == end) {
-        bytes[at] |= low & high;
-        return;
-    }
-    bytes[at] |= low;
-    while (++at < end) bytes[at] = 0xFF;
-    bytes[end] |= high;
+/* Sets the bits `first` to `last` of a block, those of its first and its last word later. */
+static inline void fill(Queue *queue, uint64_t *words, int64_t first, int64_t last) {
+    const uint64_t ones = ~(uint64_t)0;
+    uint64_t low = ones << (first & (WORD_BITS - 1)), high = ones >> (WORD_BITS - 1 - (last & (WORD_BITS - 1)));
+    int64_t at = first >> WORD_SHIFT, end = last >> WORD_SHIFT;
+    set_later(queue, words + at, at == end ? low & high : low);
+    if (at == end) return;
+    while (++at < end) words[at] = ones;
+    set_later(queue, words + end, high);
 }
 
 /* Sets the bits of the positions `first` to `last`; returns 0 if there is no memory for a block of them. */
-static inline int set_bits(State *state, Bitmap *bitmap, int64_t first, int64_t last) {
+static inline int set_bits(State *state, Queue *queue, Bitmap *bitmap, int64_t first, int64_t last) {
     const int64_t in_block = (1 << BLOCK_SHIFT) - 1;
     for (int64_t size; first <= last; first += size) {
         int64_t bit = bit_of(bitmap, first);
-        uint8_t *bytes = bytes_of(state, bitmap, bit);
-        if (!bytes) return 0;
+        uint64_t *words = words_of(state, bitmap, bit);
+        if (!words) return 0;
         size = bitmap->page_bits == PAGE_BITS ? in_block + 1 - (bit & in_block)
                                               : bitmap->page_bits - first % bitmap->page_bits;
         if (size > last - first + 1) size = last - first + 1;
-        fill(bytes, bit & in_block, (bit & in_block) + size - 1);
+        fill(queue, words, bit & in_block, (bit & in_block) + size - 1);
     }
     return 1;
 }
@@ -165,6 +187,8 @@ int64_t fanin_fold(
     int64_t rows
 ) {
     const Group *group = 0;
+    Queue queue;
+    queue.size = 0;
     for (; row < rows && state->count_declined < state->most_declined; row++) {
         const int32_t *of_row = bounds + row * step;
         const uint8_t *text = data + of_row[0];
@@ -175,31 +199,42 @@ int64_t fanin_fold(
         }
         if (index < 0 || index >= group->upto)
             state->declined[state->count_declined++] = row;
-        else if (!set_bit(state, group->bitmap, group->start + index))
+        else if (!set_bit(state, &queue, group->bitmap, group->start + index))
             break;
         else
             state->items++;
     }
+    set_queued(&queue);
     return row;
 }
 
-/* Does the same with the items `first` to `last`, or `first` where that is NULL, of the groups `numbers`, of
-   which each row has one by its `codes`, or all the first where those are NULL; -1 is no group. */
+/* An integer of a column, of 4 or 8 bytes. */
+static inline int64_t number_at(const void *column, int64_t width, int64_t row) {
+    return width == 4 ? ((const int32_t *)column)[row] : ((const int64_t *)column)[row];
+}
+
+/* Does the same with the items `first` to `last`, or `first` where that is NULL, integers of `width` bytes, of
+   the groups `numbers`, of which each row has one by its `codes`, or all the first where those are NULL; -1 is no
+   group. */
 int64_t fanin_fold_numbers(
-    State *state, const int64_t *first, const int64_t *last, const int64_t *codes, const int64_t *numbers,
-    const uint8_t *skip, int64_t row, int64_t rows
+    State *state, const void *first, const void *last, int64_t width, const int64_t *codes,
+    const int64_t *numbers, const uint8_t *skip, int64_t row, int64_t rows
 ) {
+    Queue queue;
+    queue.size = 0;
     for (; row < rows && state->count_declined < state->most_declined; row++) {
-        int64_t number = numbers[codes ? codes[row] : 0], low = first[row], high = last ? last[row] : low;
+        int64_t number = numbers[codes ? codes[row] : 0], low = number_at(first, width, row);
+        int64_t high = last ? number_at(last, width, row) : low;
         const Group *group = number < 0 || (skip && skip[row]) ? 0 : &state->groups[number];
         if (!group || low < 0 || low > high || high >= group->upto)
             state->declined[state->count_declined++] = row;
-        else if (!(last ? set_bits(state, group->bitmap, group->start + low, group->start + high)
-                        : set_bit(state, group->bitmap, group->start + low)))
+        else if (!(last ? set_bits(state, &queue, group->bitmap, group->start + low, group->start + high)
+                        : set_bit(state, &queue, group->bitmap, group->start + low)))
             break;
         else
             state->items += high - low + 1;
     }
+    set_queued(&queue);
     return row;
 }
 

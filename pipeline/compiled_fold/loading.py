@@ -15,7 +15,7 @@ _STATE, _COLUMN, _NUMBER, _FLAG = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int
 _FUNCTIONS = {
     "fanin_add_groups": (None, _STATE, _NUMBER, _NUMBER),
     "fanin_fold": (_NUMBER, _STATE, _COLUMN, _NUMBER, _COLUMN, _COLUMN, _NUMBER, _NUMBER),
-    "fanin_fold_numbers": (_NUMBER, _STATE, *(_COLUMN,) * 5, _NUMBER, _NUMBER),
+    "fanin_fold_numbers": (_NUMBER, _STATE, _COLUMN, _COLUMN, _NUMBER, *(_COLUMN,) * 3, _NUMBER, _NUMBER),
     "fanin_header": (_NUMBER, _COLUMN, _NUMBER, _NUMBER, _COLUMN),
     "fanin_bounds": (_FLAG, _COLUMN, _NUMBER, _NUMBER, _COLUMN),
     "fanin_hybrid": (_FLAG, _COLUMN, _NUMBER, _NUMBER, _NUMBER, _COLUMN),

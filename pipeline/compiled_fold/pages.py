@@ -1,15 +1,16 @@
-"""Reads a column of texts from Parquet page by page, by the kernel: it finds the texts, and copies none.
+"""Reads a column from Parquet page by page, by the kernel: of texts it finds the bounds, and copies none.
 
-It reads compressed pages whose texts are plain or in a dictionary. Of any other, and of one whose bytes are
+It reads compressed pages whose values are plain or in a dictionary. Of any other, and of one whose bytes are
 not what its header says, it reads nothing: Arrow reads that page and those after it, or raises the error.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import cache
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,7 @@ FALSE_FLAG = -2
 """The fields of a struct, and a flag that is not set, as the kernel writes them."""
 LENGTH_BYTES = 4
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
-_PLAIN, _PLAIN_DICTIONARY, _RLE, _RLE_DICTIONARY = 0, 2, 3, 8
+PLAIN, PLAIN_DICTIONARY, _RLE, RLE_DICTIONARY = 0, 2, 3, 8
 _NULL = np.array([0, -1], np.int32).view(np.int64)
 
 
@@ -65,16 +66,19 @@ class Page:
         return pa.StringArray.from_buffers(chosen.size, *map(pa.py_buffer, (offsets, copy, valid)))
 
 
+P = TypeVar("P", bound=Sized)
+"""What a page is read as."""
+
+
 @dataclass(slots=True)
-class ColumnChunk:
-    """The column of texts of one row group, as the file has it: *raw*; *is_nullable*: it may have nulls."""
+class Chunk(Generic[P]):
+    """The column of one row group, as the file has it: *raw*; *is_nullable*: it may have nulls."""
 
     kernel: ctypes.CDLL
     raw: pa.Buffer
     is_nullable: bool
-    _entries: tuple[pa.Buffer, Bounds] | None = field(init=False, default=None)
 
-    def pages(self, rows: int) -> Iterator[Page]:
+    def pages(self, rows: int) -> Iterator[P]:
         """Yield the pages of the first *rows*, or those before the first that is not read."""
         at = 0
         while rows:
@@ -88,7 +92,7 @@ class ColumnChunk:
                 rows -= len(page)
                 yield page
 
-    def _page(self, begin: int) -> tuple[Page | None, int]:
+    def _page(self, begin: int) -> tuple[P | None, int]:
         """Return the page that begins at *begin*, None if it is the dictionary, and where the next begins."""
         found = np.empty((2, FIELDS), np.int64)
         at = self.kernel.fanin_header(self.raw.address, self.raw.size, begin, found.ctypes.data)
@@ -101,12 +105,12 @@ class ColumnChunk:
             return self._data(body, full_size, of_kind), at + size
         if kind == _DATA_2:
             return self._data_2(body, full_size, of_kind), at + size
-        if kind != _DICTIONARY or begin or encoding not in (_PLAIN, _PLAIN_DICTIONARY):
+        if kind != _DICTIONARY or begin or encoding not in (PLAIN, PLAIN_DICTIONARY):
             raise NotRead
-        self._entries = self._values(_PLAIN, _decompressed(body, full_size), rows)
+        self._keep_entries(_decompressed(body, full_size), rows)
         return None, at + size
 
-    def _data(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
+    def _data(self, body: pa.Buffer, size: int, of_kind: list[int]) -> P:
         """Return a data page of version 1, in which the length of the levels is before them."""
         _, rows, encoding, of_levels, of_repetitions, *_ = of_kind
         values, levels = _decompressed(body, size), None
@@ -115,9 +119,9 @@ class ColumnChunk:
         if self.is_nullable:
             length, values = _split(values, LENGTH_BYTES)
             levels, values = _split(values, int.from_bytes(length, "little"))
-        return self._texts(rows, encoding, levels, values)
+        return self._read(rows, encoding, self._flags(levels, rows), values)
 
-    def _data_2(self, body: pa.Buffer, size: int, of_kind: list[int]) -> Page:
+    def _data_2(self, body: pa.Buffer, size: int, of_kind: list[int]) -> P:
         """Return a data page of version 2, which does not compress its levels."""
         _, entries, nulls, rows, encoding, level_bytes, repetition_bytes, is_compressed, *_ = of_kind
         if rows != entries or repetition_bytes or (level_bytes and not self.is_nullable):
@@ -127,37 +131,19 @@ class ColumnChunk:
             values = _decompressed(values, size - level_bytes)
         elif body.size != size:
             raise NotRead
-        page = self._texts(rows, encoding, levels if self.is_nullable else None, values)
-        if np.count_nonzero(_sizes(page.bounds) < 0) != nulls:
+        flags = self._flags(levels if self.is_nullable else None, rows)
+        if nulls != (0 if flags is None else rows - np.count_nonzero(flags)):
             raise NotRead
-        return page
+        return self._read(rows, encoding, flags, values)
 
-    def _texts(self, rows: int, encoding: int, levels: pa.Buffer | None, values: pa.Buffer) -> Page:
-        """Return the page of these *values*, and of nulls where *levels* are 0."""
+    def _flags(self, levels: pa.Buffer | None, rows: int) -> NDArray[np.int32] | None:
+        """Return 1 for each row that is not null; None if no row is."""
         if levels is None or levels.equals(pa.py_buffer(_varint(rows << 1) + b"\1")):  # one run, of ones
-            return Page(self.kernel, *self._values(encoding, values, rows))
+            return None
         flags = self._hybrid(levels, 1, rows)
         if flags.max(initial=0) > 1:
             raise NotRead
-        data, found = self._values(encoding, values, int(flags.sum()))
-        bounds = np.full(rows, _NULL)
-        bounds[flags == 1] = found
-        return Page(self.kernel, data, bounds)
-
-    def _values(self, encoding: int, values: pa.Buffer, count: int) -> tuple[pa.Buffer, Bounds]:
-        """Return the data of so many texts, and their bounds. Raises IndexError if an entry is not there."""
-        if encoding == _PLAIN:
-            found = np.empty(count, np.int64)
-            if not self.kernel.fanin_bounds(values.address, values.size, count, found.ctypes.data):
-                raise NotRead
-            return values, found
-        if encoding not in (_PLAIN_DICTIONARY, _RLE_DICTIONARY) or self._entries is None:
-            raise NotRead
-        data, entries = self._entries
-        found = entries[self._hybrid(values[1:], values[0], count)]
-        if _sizes(found).sum() > MOST_BYTES:
-            raise NotRead
-        return data, found
+        return flags
 
     def _hybrid(self, packed: pa.Buffer, width: int, count: int) -> NDArray[np.int32]:
         """Return numbers of *width* bits, in runs or packed."""
@@ -168,13 +154,62 @@ class ColumnChunk:
             raise NotRead
         return found
 
+    def _keep_entries(self, values: pa.Buffer, count: int) -> None:
+        """Keep the entries of the dictionary, so many plain *values*."""
+        raise NotImplementedError
+
+    def _read(self, rows: int, encoding: int, flags: NDArray[np.int32] | None, values: pa.Buffer) -> P:
+        """Return the page of these *values*, and of nulls where *flags* are 0."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class ColumnChunk(Chunk[Page]):
+    """A column of texts."""
+
+    _entries: tuple[pa.Buffer, Bounds] | None = field(init=False, default=None)
+
+    def _keep_entries(self, values: pa.Buffer, count: int) -> None:
+        self._entries = self._values(PLAIN, values, count)
+
+    def _read(self, rows: int, encoding: int, flags: NDArray[np.int32] | None, values: pa.Buffer) -> Page:
+        if flags is None:
+            return Page(self.kernel, *self._values(encoding, values, rows))
+        data, found = self._values(encoding, values, int(flags.sum()))
+        bounds = np.full(rows, _NULL)
+        bounds[flags == 1] = found
+        return Page(self.kernel, data, bounds)
+
+    def _values(self, encoding: int, values: pa.Buffer, count: int) -> tuple[pa.Buffer, Bounds]:
+        """Return the data of so many texts, and their bounds. Raises IndexError if an entry is not there."""
+        if encoding == PLAIN:
+            found = np.empty(count, np.int64)
+            if not self.kernel.fanin_bounds(values.address, values.size, count, found.ctypes.data):
+                raise NotRead
+            return values, found
+        if encoding not in (PLAIN_DICTIONARY, RLE_DICTIONARY) or self._entries is None:
+            raise NotRead
+        data, entries = self._entries
+        found = entries[self._hybrid(values[1:], values[0], count)]
+        if _sizes(found).sum() > MOST_BYTES:
+            raise NotRead
+        return data, found
+
 
 def column_chunk(
     kernel: ctypes.CDLL, source: pa.NativeFile, file: pq.ParquetFile, group: int, name: str
 ) -> ColumnChunk | None:
-    """Return the column *name* of the row group *group*; None if it is not one that is read here."""
+    """Return the texts *name* of the row group *group*; None if it is not a column that is read here."""
     if file.schema_arrow.field(name).type not in (pa.string(), pa.large_string()):
         return None
+    found = in_file(source, file, group, name)
+    return ColumnChunk(kernel, *found) if found else None
+
+
+def in_file(
+    source: pa.NativeFile, file: pq.ParquetFile, group: int, name: str
+) -> tuple[pa.Buffer, bool] | None:
+    """Return a compressed column as the file has it, and whether it may have nulls; None of any other."""
     number = [file.schema.column(number).path for number in range(len(file.schema))].index(name)
     part = file.metadata.row_group(group).column(number)
     starts = part.data_page_offset, part.dictionary_page_offset or part.data_page_offset
@@ -182,9 +217,9 @@ def column_chunk(
     if part.file_path or start < 0 or not 0 <= size <= source.size() - start:
         return None
     if size >= part.total_uncompressed_size:
-        return None  # Arrow reads uncompressed texts as fast.
+        return None  # Arrow reads an uncompressed column as fast.
     is_nullable = file.schema.column(number).max_definition_level == 1
-    return ColumnChunk(kernel, pa.py_buffer(source.read_at(size, start)), is_nullable)
+    return pa.py_buffer(source.read_at(size, start)), is_nullable
 
 
 def _sizes(bounds: Bounds) -> NDArray[np.int64]:
@@ -217,4 +252,9 @@ def _decompressed(body: pa.Buffer, size: int) -> pa.Buffer:
         raise NotRead
     if codec == "gzip" and body[-LENGTH_BYTES:].to_pybytes() != size.to_bytes(LENGTH_BYTES, "little"):
         raise NotRead
-    return pa.Codec(codec).decompress(body, size)
+    return _codec(codec).decompress(body, size)
+
+
+@cache
+def _codec(name: str) -> pa.Codec:
+    return pa.Codec(name)

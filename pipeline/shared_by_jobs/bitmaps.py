@@ -215,9 +215,18 @@ class Fold:
     def blocks(self) -> tuple[Longs, Masks]:
         """Return the numbers of the blocks that hold any item, ascending, and their bytes."""
         numbers = np.flatnonzero(self._starts)
-        places = self._starts[numbers] // BLOCK_BYTES
-        is_in_order = np.array_equal(places, np.arange(1, places.size + 1))
-        return numbers, self._blocks[1 : places.size + 1] if is_in_order else self._blocks[places]
+        return numbers, self._bytes_of_blocks(numbers)
+
+    def parts(self, blocks: int) -> Iterator[tuple[Longs, Masks]]:
+        """Yield the same in parts of so many *blocks*."""
+        numbers = np.flatnonzero(self._starts)
+        for at in range(0, numbers.size, blocks):
+            some = numbers[at : at + blocks]
+            yield some, self._bytes_of_blocks(some)
+
+    def _bytes_of_blocks(self, numbers: Longs) -> Masks:
+        found: Masks = self._blocks[self._starts[numbers] // BLOCK_BYTES]
+        return found
 
     def _bits(self, items: Longs) -> Longs:
         """Return where each item would be if all blocks were stored one after another."""
@@ -318,9 +327,12 @@ def _unite(held: NDArray[Any], at: Longs, masks: NDArray[Any]) -> None:
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return *array* padded with zeros to at least *size* entries, and a quarter more, to grow seldom."""
+    """Return *array* padded with zeros to at least *size* entries, and twice its own, to grow seldom.
+
+    Of a large array, zeros that are not used take no memory.
+    """
     if size <= len(array):
         return array
-    larger = np.zeros((max(size, len(array) * 5 // 4), *array.shape[1:]), array.dtype)
+    larger = np.zeros((max(size, len(array) * 2), *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger

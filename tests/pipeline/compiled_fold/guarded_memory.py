@@ -10,6 +10,7 @@ import ctypes
 import mmap
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -23,11 +24,12 @@ import pyarrow.parquet as pq
 from pipeline.compiled_fold import pages
 from pipeline.compiled_fold.groups import KnownGroups
 from pipeline.compiled_fold.loading import load
-from pipeline.compiled_fold.pages import FIELDS, MOST_BITS, ColumnChunk, column_chunk
+from pipeline.compiled_fold.numbers import NumberChunk
+from pipeline.compiled_fold.pages import FIELDS, MOST_BITS, ColumnChunk, Page
 from pipeline.shared_by_jobs.bitmaps import Fold
 from tests.pipeline.compiled_fold import other_writers
 from tests.pipeline.compiled_fold.test_groups import GROUPS
-from tests.pipeline.compiled_fold.test_pages import write
+from tests.pipeline.compiled_fold.test_pages import READING, WRITERS
 
 _C = ctypes.CDLL(None, use_errno=True)
 
@@ -86,7 +88,7 @@ def read_header(kernel: ctypes.CDLL, header: bytes) -> None:
     kernel.fanin_header(data.address, data.size, 0, found.ctypes.data)
 
 
-def read_pages(chunk: ColumnChunk, random: Random, rows: int) -> int:
+def read_pages(chunk: ColumnChunk | NumberChunk, random: Random, rows: int) -> int:
     """Read a damaged chunk, fold its pages and copy their texts; the number of their rows."""
     decompressed, known, read = pages._decompressed, KnownGroups(chunk.kernel), 0
     for head, size in GROUPS:
@@ -97,20 +99,25 @@ def read_pages(chunk: ColumnChunk, random: Random, rows: int) -> int:
 
     raw = guarded(damaged(random, chunk.raw.to_pybytes()))
     with patch.object(pages, "_decompressed", damaging), patch.object(np, "empty", empty):
-        for page in ColumnChunk(chunk.kernel, raw, chunk.is_nullable).pages(rows):
-            list(known.fold_page(page, None))
-            page.texts(np.arange(len(page)))
+        for page in replace(chunk, raw=raw).pages(rows):
+            if isinstance(page, Page):
+                list(known.fold_page(page, None))
+                page.texts(np.arange(len(page)))
+            else:
+                last = random.choice([None, page])
+                list(known.fold_numbers([GROUPS[0][0]], slice(None), (page, last), None))
             read += len(page)
     return read
 
 
-def chunks(kernel: ctypes.CDLL, path: Path) -> Iterator[tuple[ColumnChunk, int]]:
-    """The chunks of the item ids of a file, and their rows."""
+def chunks(kernel: ctypes.CDLL, path: Path) -> Iterator[tuple[ColumnChunk | NumberChunk, int]]:
+    """The chunks of the item ids or the indexes of a file, and their rows."""
     with pa.OSFile(str(path)) as source:
         file = pq.ParquetFile(source)
         for group in range(file.num_row_groups):
-            if chunk := column_chunk(kernel, source, file, group, "item_id"):
-                yield chunk, file.metadata.row_group(group).num_rows
+            for name in READING.keys() & file.schema_arrow.names:
+                if chunk := READING[name](kernel, source, file, group, name):
+                    yield chunk, file.metadata.row_group(group).num_rows
 
 
 def read_beyond(kernel: ctypes.CDLL, size: int) -> None:
@@ -125,7 +132,7 @@ def main(library: str, seeds: str, beyond: str = "0") -> None:
         for seed in range(int(seeds)):
             print(seed, flush=True)
             random, path = Random(seed), Path(folder) / "log.parquet"
-            write(random, path)
+            random.choice(list(WRITERS.values()))(random, path)
             for _ in range(40):
                 read_numbers(kernel, random)
             for chunk, rows in chunks(kernel, random.choice([path, *files])):

@@ -18,13 +18,23 @@ from fanin.tracker.rules.model import BatchKey
 from pipeline.bulk_ack import fold, logs
 from pipeline.bulk_ack.fold import fold_files
 from pipeline.bulk_ack.logs import UnreadableLog
-from pipeline.compiled_fold import groups
+from pipeline.compiled_fold import groups, numbers
+from pipeline.compiled_fold.numbers import number_chunk
 from pipeline.compiled_fold.pages import ColumnChunk, NotRead, Page, column_chunk
 from tests.pipeline.compiled_fold import other_writers
-from tests.pipeline.compiled_fold.test_groups import GROUPS, STORE, TENANT, an_id, in_columns
+from tests.pipeline.compiled_fold.test_groups import (
+    GROUPS,
+    STORE,
+    TENANT,
+    a_column_of_numbers,
+    an_id,
+    in_columns,
+)
 
 WAYS = {"numpy": (False, False), "kernel": (True, False), "pages": (True, True)}
 """Whether there is a kernel, and whether it reads pages."""
+READING: dict[str, Any] = {"item_id": column_chunk, "index": number_chunk, "first": number_chunk}
+"""What reads a column by pages."""
 
 
 def folded(path: Path, way: str, kernel: Any, store: Any = STORE) -> dict[str, list] | str:
@@ -34,6 +44,7 @@ def folded(path: Path, way: str, kernel: Any, store: Any = STORE) -> dict[str, l
     with (
         patch.object(groups, "kernel", lambda: kernel if has_kernel else None),
         patch.object(logs, "column_chunk", reading),
+        patch.object(logs, "number_chunk", number_chunk if by_pages else reading),
     ):
         try:
             return in_columns(list(fold_files([str(path)], store, TENANT)))
@@ -46,9 +57,10 @@ def by_pages(path: Path, kernel: Any) -> int:
     with pa.OSFile(str(path)) as source:
         file, found = pq.ParquetFile(source), 0
         for group in range(file.num_row_groups):
-            if chunk := column_chunk(kernel, source, file, group, "item_id"):
-                rows = file.metadata.row_group(group).num_rows
-                found += sum(len(page) for page in chunk.pages(rows))
+            rows = file.metadata.row_group(group).num_rows
+            for name in READING.keys() & file.schema_arrow.names:
+                if chunk := READING[name](kernel, source, file, group, name):
+                    found += sum(len(page) for page in chunk.pages(rows))
         return found
 
 
@@ -61,9 +73,45 @@ def write(random: Random, path: Path) -> int:
     has_nulls = random.random() < 0.7
     kind = random.choice([pa.string(), pa.large_string()])
     items = pa.array(ids if has_nulls else [text or "" for text in ids], kind)
-    table = pa.table([items], pa.schema([pa.field("item_id", kind, nullable=has_nulls)]))
+    write_table(random, path, pa.table([items], pa.schema([pa.field("item_id", kind, nullable=has_nulls)])))
+    return rows
+
+
+def write_numbers(random: Random, path: Path) -> int:
+    """Write a log of indexes or ranges of some groups, by any of pyarrow's options; its number of rows."""
+    rows, some = (
+        random.choice([0, 1, 9, 70, 300]),
+        random.sample(GROUPS, random.choice([1, 1, 2, len(GROUPS)])),
+    )
+    items = a_column_of_numbers(random, some, rows)
+    names, ends = ("index",), [items.first]
+    if items.last is not None:
+        names, ends = ("first", "last"), [items.first, items.last]
+    is_small = all(abs(value or 0) < 1 << 31 for column in ends for value in map(int_of, column))
+    kind = random.choice([pa.int32(), pa.int64(), pa.uint32() if is_positive(ends) else pa.int32()])
+    if is_small and pa.types.is_integer(ends[0].type):
+        ends = [column.cast(kind) for column in ends]
+    columns = {"batch_id": items.batch_id, "group_id": items.group_id, **dict(zip(names, ends, strict=True))}
+    fields = [
+        pa.field(name, column.type, nullable=column.null_count > 0 or random.random() < 0.5)
+        for name, column in columns.items()
+    ]
+    write_table(random, path, pa.table(list(columns.values()), pa.schema(fields)))
+    return rows
+
+
+def int_of(value: pa.Scalar) -> int | None:
+    return None if value.as_py() is None else int(value.as_py())
+
+
+def is_positive(columns: list[pa.Array]) -> bool:
+    return all((int_of(value) or 0) >= 0 for column in columns for value in column)
+
+
+def write_table(random: Random, path: Path, table: pa.Table) -> None:
+    """Write rows, maybe with outcomes, by any of pyarrow's options."""
     if random.random() < 0.4:
-        outcomes = random.choices(["success", "failure", "other", None], [9, 3, 1, 1], k=rows)
+        outcomes = random.choices(["success", "failure", "other", None], [9, 3, 1, 1], k=table.num_rows)
         table = table.append_column("outcome", pa.array(outcomes, pa.string()))
     pq.write_table(
         table,
@@ -77,29 +125,36 @@ def write(random: Random, path: Path) -> int:
         write_batch_size=random.choice([4, 1024]),
         write_page_checksum=random.random() < 0.2,
     )
-    return rows
 
 
+WRITERS = {"texts": write, "numbers": write_numbers}
+
+
+@pytest.mark.parametrize("form", WRITERS)
 @pytest.mark.parametrize("files", [120, pytest.param(10_000, marks=pytest.mark.proof)])
-def test_generated_files_with_damaged_rows_fold_to_the_same_rejects_by_each_way(kernel, tmp_path, files):
+def test_generated_files_with_damaged_rows_fold_to_the_same_rejects_by_each_way(
+    kernel, tmp_path, monkeypatch, files, form
+):
     path, read, rows = tmp_path / "log.parquet", 0, 0
     for seed in range(files):
-        rows += write(Random(seed), path)
+        monkeypatch.setattr(numbers, "ROWS_AT_ONCE", 1 + seed % 100)
+        rows += WRITERS[form](Random(seed), path)
         with patch.multiple(fold, FEW=1 + seed % 64, MOST_WAITING=1 + seed % 100):
             by_way = [folded(path, way, kernel) for way in WAYS]
 
         assert by_way[0] != "unreadable"
         assert by_way[0] == by_way[1] == by_way[2], f"seed {seed}"
         read += by_pages(path, kernel)
-    assert read > rows / 2, "almost no page was read"
+    assert read > rows / (2 if form == "texts" else 5), "almost no page was read"
 
 
+@pytest.mark.parametrize("form", WRITERS)
 @pytest.mark.parametrize("files", [200, pytest.param(10_000, marks=pytest.mark.proof)])
-def test_a_file_with_damaged_bytes_folds_or_is_refused_as_by_arrow(kernel, tmp_path, files):
+def test_a_file_with_damaged_bytes_folds_or_is_refused_as_by_arrow(kernel, tmp_path, files, form):
     path, found = tmp_path / "log.parquet", Counter[bool]()
     for seed in range(files):
         random = Random(seed)
-        write(random, path)
+        WRITERS[form](random, path)
         data = bytearray(path.read_bytes())
         footer = int.from_bytes(data[-8:-4], "little") + 8
         for _ in range(random.choice([1, 2, 9]) if len(data) > footer + 4 else 0):
