@@ -281,6 +281,7 @@ def test_a_removal_waits_for_the_outbox_of_each_part_and_for_a_sweep_that_can_de
     queue = make(parts=2)
     queue.context.config()
     store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    assert removing.proceed(queue.context, Recorded()) is False, "no removal was requested"
     removing.begin(queue.context, force=True)
     time.sleep(SETTLE_SECONDS)
     monkeypatch.setattr(store, "has_outbox", lambda part: part.number == 1)
