@@ -110,7 +110,8 @@ class Collected:
         block, rejected, _, acks, counts = (column.drop_null() for column in folded.columns)
         self.acks += pc.sum(acks).as_py() or 0
         self.rejected.update(rejected.field("refusal").to_pylist())
-        self.rejected.update({row["refusal"]: row["rows"] for row in counts.to_pylist()})
+        for row in counts.to_pylist():  # several tasks count one refusal
+            self.rejected[row["refusal"]] += row["rows"]
         self.unite(*block.flatten())
 
     def unite(self, *block: pa.Array) -> None:

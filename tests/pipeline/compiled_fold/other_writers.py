@@ -59,7 +59,7 @@ def store() -> MemoryStore:
     batch = Tracker(found).open(TENANT, OpenBatch())
     (opened,) = found.batches.values()
     found.batches.clear()
-    found.create(replace(opened, batch_id=BATCH, salt=SALT))
+    found.create(replace(opened, batch_id=BATCH, salt=SALT, total=SIZE))
     assert batch
     return found
 

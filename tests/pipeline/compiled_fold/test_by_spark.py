@@ -9,9 +9,9 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from pipeline.bulk_ack import frames
-from pipeline.bulk_ack.fold import FOLDED, fold_files
+from pipeline.bulk_ack.fold import fold_files
 from pipeline.bulk_ack.on_spark import SparkEngine
-from pipeline.bulk_ack.rows import Collected
+from pipeline.bulk_ack.rows import Collected, to_page_masks, unpacked
 from pipeline.bulk_ack.run import BulkAckRequest, preview
 from pipeline.compiled_fold import groups
 from tests.pipeline.compiled_fold.other_writers import FOLDER, TENANT, store
@@ -28,13 +28,16 @@ def test_a_dry_run_by_spark_has_the_bits_and_rejects_of_other_writers_files(spar
     events: dict[str, dict[str, Any]] = {}
 
     preview(engine, listed, request, lambda event, facts: events.update({event: facts}))
-    rows = frames.fold(spark, listed, tables, TENANT).collect()
+    with engine.fold(listed, request, lambda *_: None) as folded:
+        blocks = frames.blocks(folded.frame).toArrow().to_batches()
+        by_spark = [row.asDict() for row in frames.rejected(folded.frame).collect()]
 
-    by_spark = [pa.RecordBatch.from_pylist([row.asDict(True)], FOLDED) for row in rows]
-    assert united(by_spark) == (acks, rejected, pages)
+    assert sorted(by_spark, key=str) == rejected
+    assert pages_of(to_page_masks(unpacked(blocks))) == pages
+    assert (folded.counts.acks, sum(folded.counts.rejected.values())) == (acks, len(rejected))
     items = sum(int.from_bytes(page["bits"], "little").bit_count() for page in pages)
     facts = {"acks": acks + len(rejected), "items": items, "rejected": len(rejected)}
-    assert events["estimate"].items() >= facts.items()
+    assert facts == {name: events["estimate"][name] for name in facts}
 
 
 def united(out: Iterable[pa.RecordBatch]) -> tuple[int, list[dict], list[dict]]:
@@ -42,5 +45,11 @@ def united(out: Iterable[pa.RecordBatch]) -> tuple[int, list[dict], list[dict]]:
     collected, batches = Collected(), list(out)
     for batch in batches:
         collected.take(batch)
-    pages = [row for batch in collected.page_masks() for row in batch.to_pylist()]
-    return collected.acks, sorted(in_columns(batches)["rejected"], key=str), pages
+    rejected = sorted(in_columns(batches)["rejected"], key=str)
+    return collected.acks, rejected, pages_of(collected.page_masks())
+
+
+def pages_of(masks: Iterable[pa.RecordBatch]) -> list[dict]:
+    """The rows of PAGE_MASKS, by batch and page."""
+    found = [row for batch in masks for row in batch.to_pylist()]
+    return sorted(found, key=lambda row: (row["batch_id"], row["page"]))
