@@ -101,11 +101,11 @@ def _all(folder: Path, names: Iterable[str], cases_of: Mapping[str, Sequence[Cas
         each
         for name in names
         for label, cases in cases_of.items()
-        for each in _found(folder / f"{name}-{label}.json", name, cases)
+        for each in _measured(folder / f"{name}-{label}.json", name, cases)
     ]
 
 
-def _found(path: Path, name: str, cases: Sequence[Case]) -> list[dict[str, Any]]:
+def _measured(path: Path, name: str, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Return what was found in *cases*, by an earlier run or by this one."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,11 @@ LATER = {
     ),
     "queue": (
         *("tests/simulation_queue/test_simulation.py", "tests/histories/test_recorded.py"),
-        *("tests/client/test_queues.py", "tests/client/test_queue_contract.py"),
+        *(
+            "tests/client/test_queues.py",
+            "tests/client/test_queue_contract.py",
+            "tests/client/test_failed.py",
+        ),
     ),
 }
 """Slower tests, which run only for the mutants that no test of their room noticed."""

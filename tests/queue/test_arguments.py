@@ -59,7 +59,7 @@ NO_EVENTS = [
 WAIT = (0, NO_SECONDS)
 ON_BUSY = ("reject", [None, "", "Reject", "wait", 7])
 JOBS = (["a"], [*NO_LISTS, *([job] for job in NO_JOBS)])
-TAKE = {"most": (1, [*NO_WHOLE, 0, -1, 10_001]), "wait": WAIT}
+TAKE = {"most": (10_000, [*NO_WHOLE, 0, -1, 10_001]), "wait": WAIT}
 PARTS = ([0], ["0", b"0", 7, [], [-1], ["0"], [True], [1.0], [1]])
 ADD = {
     "job": ("a", NO_JOBS),
@@ -69,7 +69,7 @@ ADD = {
 FAIL = {"job": (Required, [None, "a", 7]), "reason": ("boom", [None, 7, ["boom"]])}
 ACK = {
     "job": (Required, [None, "a", 7]),
-    "writes": ([OUTCOME], NO_WRITES),
+    "writes": ([OUTCOME] * 98, NO_WRITES),
     "result": (None, [object(), "of no item", float("nan")]),
 }
 RELEASE = {
@@ -128,15 +128,15 @@ VALUES: dict[type, dict[str, tuple[Any, list[Any]]]] = {
         "key": ("a", NO_KEYS),
         "payload": ({"a": [1]}, NO_PAYLOADS),
         "priority": (7, [*NO_WHOLE, -1, 1000]),
-        "delay": (1, [*NO_SECONDS, None]),
+        "delay": (366 * 86_400, [*NO_SECONDS, None]),
         "item_id": (item_named("a"), [*NO_TEXTS, "", "a"]),
-        "id": ("a", [*NO_TEXTS, "", "\udcff", "x" * 513]),
+        "id": ("x" * 512, [*NO_TEXTS, "", "\udcff", "x" * 513]),
     },
     Options: {
         "parts": (8, [*NO_WHOLE, 0, 257]),
-        "heartbeat": (1.0, [*NO_SECONDS, None, 0, 3.0]),
-        "expiry": (5.0, [*NO_SECONDS, None, 0, 1.0]),
-        "max_failures": (3, [*NO_NUMBERS, 0, -1, 1.5]),
+        "heartbeat": (0.25, [*NO_SECONDS, None, 0, 0.26]),
+        "expiry": (0.5, [*NO_SECONDS, None, 0, 0.49]),
+        "max_failures": (1_000_000, [*NO_NUMBERS, 0, -1, 1.5, 1_000_001]),
         "retry_delay": (1.0, [*NO_SECONDS, None]),
         "sweep": (5.0, [*NO_SECONDS, None]),
         "idle_sweep": (5.0, [*NO_SECONDS, None]),

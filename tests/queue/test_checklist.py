@@ -6,14 +6,17 @@ import os
 import socket
 import threading
 from contextlib import nullcontext
+from dataclasses import replace
+from itertools import count
 
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import LostClaim, MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
+from fanin.queue import LostClaim, MemoryDoorbell, NewJob, Options, Queue, QueueContext, Ring, ShutDown
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.keys import PartKey, job_key
 from fanin.queue.rules.taking import TakeRequest
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, OUTCOME, Boom, expects, fail, names, session_of, unavailable
 
 
@@ -140,6 +143,69 @@ def test_05_an_add_over_a_done_job_is_not_repeated_over_a_later_one(queue, store
     assert names(queue.queued()) == []
 
 
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_05_a_run_requested_of_a_job_that_ends_meanwhile_is_a_job_of_its_own(
+    queue, store, monkeypatch, is_stored
+):
+    """*is_stored*: whether the table still has the row of the ended job."""
+    rerun = store.rerun
+
+    def after_the_end(seen, request):
+        scope.__exit__(None, None, None)
+        if not is_stored:
+            store.stored.clear()
+        return rerun(seen, request)
+
+    monkeypatch.setattr(store, "rerun", after_the_end)
+    queue.add("a")
+    scope = queue.take()
+    scope.__enter__()
+
+    assert queue.add(NewJob("a", id="mine"), on_busy="rerun")
+    assert [job.id for job in queue.queued()] == ["mine"]
+
+
+def test_05_a_run_with_another_item_that_was_requested_first_is_kept(queue, store, monkeypatch):
+    def too_late(seen, request):
+        monkeypatch.undo()
+        assert queue.add(NewJob("a", item_id=item_named("first")), on_busy="rerun")
+        return store.rerun(seen, request)
+
+    monkeypatch.setattr(store, "rerun", too_late)
+    queue.add("a")
+    with queue.take():
+        assert not queue.add(NewJob("a", item_id=item_named("second")), on_busy="rerun")
+
+    assert [job.item_id for job in queue.queued()] == [item_named("first")]
+
+
+def test_05_a_requested_run_that_others_always_replace_asks_for_a_retry(queue, store, monkeypatch):
+    ids = map(str, count())
+    monkeypatch.setattr(store, "rerun", lambda seen, run: replace(seen, rerun=replace(run, id=next(ids))))
+    queue.add("a")
+    with queue.take(), pytest.raises(StoreUnavailable, match="too many adds"):
+        queue.add("a", on_busy="rerun")
+
+
+@pytest.mark.parametrize("meanwhile", ["the table deletes the mark", "another job runs"])
+def test_05_an_add_over_a_mark_is_stored_whatever_became_of_the_mark(queue, store, monkeypatch, meanwhile):
+    add = store.add
+
+    def late(job, over, check):
+        if over is not None:
+            monkeypatch.undo()
+            store.stored.clear() if meanwhile == "the table deletes the mark" else queue.add("a")
+            with queue.take(wait=0):
+                pass
+        return add(job, over, check)
+
+    run_others(queue, 1)
+    monkeypatch.setattr(store, "add", late)
+
+    assert queue.add("a")
+    assert names(queue.queued()) == ["a"]
+
+
 @pytest.mark.parametrize(
     ("error", "failures"), [(Boom, 1), (KeyboardInterrupt, 0), (SystemExit, 0), (GeneratorExit, 0)]
 )
@@ -227,7 +293,7 @@ def test_12_without_a_limit_a_job_is_tried_for_ever_and_with_one_it_is_dead(make
     assert strict.queued() == []
 
 
-def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make):
+def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make, bell):
     queue = make(max_failures=1)
     queue.add("a")
     fail(queue)
@@ -237,8 +303,10 @@ def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make):
     assert not queue.revive(dead)
     with queue.take():
         pass
+    bell.rings.clear()
 
     assert queue.revive(dead)
+    assert [ring for _, ring in bell.rings] == [Ring(0)]
     assert queue.dead() == []
     assert [(job.name, job.failures, job.id) for job in queue.queued()] == [("a", 0, dead.job.id)]
 
@@ -394,13 +462,13 @@ def test_19_a_sweep_without_a_session_does_the_same_by_the_clock(make, time, dut
     assert function.sessions() == []
 
 
-def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(make):
+def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(make, duties):
     queue, other = make(), make()
     queue.add("a")
     with expects(LostClaim), queue.take(1, wait=0) as jobs:
         queue.close()
 
-        assert other.sessions() == []
+        assert (jobs.lost, duties.of[0], other.sessions()) == (True, [], [])
         assert [(job.name, job.failures) for job in other.queued()] == [("a", 0)]
         jobs.ack(jobs[0])
     with pytest.raises(ShutDown), queue.take(1, wait=0):

@@ -99,8 +99,23 @@ def test_a_new_queue_has_a_doorbell_of_its_own_with_the_attributes_of_the_stacks
     assert (attributes["VisibilityTimeout"], attributes["MessageRetentionPeriod"]) == ("180", "3600")
     assert attributes["SqsManagedSseEnabled"] == "true"
     assert "RedrivePolicy" not in attributes
-    assert (statement["Effect"], statement["Resource"]) == ("Deny", attributes["QueueArn"])
+    assert statement == {
+        "Effect": "Deny",
+        "Principal": {"AWS": "*"},
+        "Action": "sqs:*",
+        "Resource": attributes["QueueArn"],
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
     assert creator.doorbells.arn(config.doorbell) == attributes["QueueArn"]
+
+
+def test_a_queue_is_admitted_before_it_is_created_and_not_again(creator):
+    admitted = []
+    creator = replace(creator, admit=admitted.append)
+    for _ in range(2):
+        creator.create(KEY, QueueConfig(3))
+
+    assert admitted == [KEY]
 
 
 def test_the_doorbell_that_the_stack_made_is_used(sqs, creator):

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.errors import InvalidRequest
-from fanin.queue import MemoryDoorbell, QueueContext, Ring
+from fanin.queue import Effects, MemoryDoorbell, QueueContext, Ring
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
@@ -147,6 +147,7 @@ def test_a_wait_is_made_of_polls_that_end_before_the_client_times_out(
 
     assert bell_on(monkeypatch, sqs).wait(seconds, 1) == []
     assert sqs.polls() == polls
+    assert all(facts["VisibilityTimeout"] < 20 for facts in sqs.of("receive_message")), "hidden for long"
 
 
 def test_a_batch_has_ten_rings(monkeypatch):
@@ -218,6 +219,8 @@ class Refusing:
     def ring(self, rings, delay=0.0):
         raise DoorbellMissing("gone")
 
+    wait = ring
+
 
 def test_a_doorbell_that_this_process_may_not_create_stays_missing():
     refusing = Refusing()
@@ -226,6 +229,7 @@ def test_a_doorbell_that_this_process_may_not_create_stays_missing():
         context.at_doorbell(lambda bell: bell.ring([Ring(0)]))
 
     assert refusing.requested == ["https://orders"]
+    assert replace(context, effects=Effects(pause=lambda _: None)).wait(9, 1) == ()
 
 
 def test_a_ring_at_a_queue_that_was_removed_creates_none():
@@ -260,6 +264,23 @@ def test_a_ring_in_memory_is_received_when_it_is_due_and_once(monkeypatch):
     received += [list(memory_bell.wait(0, 9)), list(memory_bell.wait(0, 9))]
 
     assert received == [[Ring(0)], [], [Ring(1)], []]
+
+
+def test_a_waiting_take_receives_a_delayed_ring_once_it_is_due():
+    memory_bell = MemoryDoorbell()
+    memory_bell.ring([Ring(0)], delay=0.01)
+
+    assert list(memory_bell.wait(60, 1)) == [Ring(0)]
+
+
+def test_a_pause_lasts_its_seconds_and_the_wall_clock_is_in_microseconds(monkeypatch):
+    slept = []
+    for module, bell in (("doorbell", MemoryDoorbell()), ("sqs", SqsDoorbell(Sqs(), "https://bell", KEY))):
+        monkeypatch.setattr(f"fanin.queue.{module}.time", SimpleNamespace(sleep=slept.append))
+        bell.pause(1.5)
+    monkeypatch.setattr("fanin.queue.effects.time", SimpleNamespace(time_ns=lambda: 5_000_999))
+
+    assert (slept, Effects().now()) == ([1.5, 1.5], 5_000)
 
 
 def test_a_ring_wakes_all_that_wait():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound, StoreUnavailable
+from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.queue import NewJob
 from fanin.queue.administration import paging, removing
 from fanin.queue.administration.changing import (
@@ -81,6 +81,19 @@ def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, st
 
     assert revive_some(queue, [record]).outcomes == {record: Revival.NOT_FOUND}
     assert names(queue.queued()) == ["a"]
+
+
+def test_a_dead_job_stays_dead_while_its_key_has_a_live_one(make, store):
+    queue = dying(make, "a")
+    queue.add("a")
+    (record,), (dead,) = records(queue), queue.dead()
+
+    assert revive_some(queue, [record]).outcomes == {record: Revival.LIVE}
+    assert records(queue) == [record]
+    store.stored.clear()  # the job ended, and the table deleted its mark
+    assert revive_some(queue, [record]).outcomes == {record: Revival.REVIVED}
+    store.stored.clear()
+    assert queue.revive(dead) is False
 
 
 def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_there_are_more(make):
@@ -288,6 +301,31 @@ def test_a_deletion_wakes_an_idle_queue_whose_sweep_is_to_report_it(queue, store
     assert store.config(KEY).idle_us is None
 
 
+def test_a_revival_wakes_an_idle_queue(make, store):
+    queue = dying(make, "a")
+    (dead,) = queue.dead()
+    store.reconfigure(KEY, idle(store.config(KEY), 1))
+    with pytest.raises(InvalidRequest, match="a dead job"):
+        queue.revive(dead.job)
+    assert queue.revive(dead)
+
+    assert store.config(KEY).idle_us is None
+
+
+@pytest.mark.parametrize("jobs", [15, 16, 17])
+def test_the_status_has_the_exact_number_of_jobs(queue, jobs):
+    queue.add_all(map(str, range(jobs)))
+
+    assert (describe(queue.context).depth.ready, queue.depth().ready) == (jobs, jobs)
+
+
+def test_a_job_that_is_gone_when_its_page_is_read_is_left_out(queue, store, monkeypatch):
+    queue.add("a")
+    monkeypatch.setattr(store, "jobs_at", lambda _: [])
+
+    assert paging.jobs(queue.context, JobState.READY, 9, None).jobs == []
+
+
 def test_no_job_of_a_queue_that_is_being_removed_is_deleted(queue):
     queue.add("a")
     removing.begin(queue.context, force=True)
@@ -350,17 +388,28 @@ def test_a_job_is_deleted_in_either_part_while_they_are_raised(queue, store, pha
     assert store.get(job.key).state is JobState.DONE
 
 
-def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, store, monkeypatch):
+def test_a_job_that_ends_and_is_forgotten_before_the_write_is_not_found(queue, store, monkeypatch):
+    queue.add("a")
+    monkeypatch.setattr(store, "delete", lambda *_: store.stored.clear())
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.NOT_FOUND}
+
+
+@pytest.mark.parametrize("moment", ["before the write", "between the reads"])
+def test_a_job_that_is_moved_meanwhile_is_deleted_in_its_new_part(queue, store, monkeypatch, moment):
     queue.context.config()
     raised(queue, store, Phase.DRAINING)
-    job, new, whole = placed(queue, store, 1), job_key(KEY, 2, "e"), store.delete
+    job, new = placed(queue, store, 1), job_key(KEY, 2, "e")
+    call = "delete" if moment == "before the write" else "get"
+    whole = getattr(store, call)
 
-    def after_a_move(seen, *more):
-        if seen.key == job.key:
-            assert store.move(seen, lifecycle.moved(seen, new, None), None, queue.context.effects.now())
-        return whole(seen, *more)
+    def beside_a_move(*asked):
+        monkeypatch.undo()
+        found = whole(*asked) if call == "get" else None
+        assert store.move(job, lifecycle.moved(job, new, None), None, queue.context.effects.now())
+        return found if call == "get" else whole(*asked)
 
-    monkeypatch.setattr(store, "delete", after_a_move)
+    monkeypatch.setattr(store, call, beside_a_move)
 
     assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
     assert store.get(new).state is JobState.DONE
@@ -378,8 +427,17 @@ def test_a_list_has_a_hundred_jobs_unless_another_number_is_asked_for(make):
 
     assert [ready, busy, len(queue.delayed()), len(queue.dead())] == [100] * 4
     assert len(queue.delayed(101)) == len(queue.dead(101)) == 101
+    assert len(queue.delayed(1)) == len(queue.dead(1_000_000)) - 100 == 1
+    for limit in (0, 1_000_001):
+        with pytest.raises(InvalidRequest, match="limit"):
+            queue.queued(limit)
 
 
 def test_the_id_of_a_dead_job_names_its_part_and_its_row():
     assert dead_id_of((258, "D#1")) == "AQJEIzE"
     assert record_of("AQJEIzE") == (258, "D#1")
+    longest = (65_535, "~?>" * 341 + "x")
+    assert record_of(dead_id_of(longest)) == longest
+    for unknown in ("AQ", "AQI", "AQJEIzF", dead_id_of((1, longest[1] + "x"))):
+        with pytest.raises(InvalidRequest, match="deadId is not one of a list"):
+            record_of(unknown)

@@ -8,6 +8,8 @@ from moto import mock_aws
 from fanin.errors import NewerSchema
 from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.administration import removing
+from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.maintenance.rounds import Listed
 from fanin.queue.maintenance.sleeping import SETTLE_SECONDS
 from tests.contract import golden
 from tests.contract.queue.calls import LATER, QUEUE
@@ -72,6 +74,12 @@ def test_a_process_stops_at_a_newer_config_row_before_it_writes(store):
             use()
 
     assert golden.stored(store, "queue") == before
+
+
+def test_a_queue_with_a_newer_config_row_is_listed_for_the_sweep_whose_visit_says_so(store):
+    make_newer(store, "config")
+
+    assert Registry(store.client, store.table).last_visits([QUEUE]) == [Listed(QUEUE)]
 
 
 def test_an_ack_of_a_job_that_became_newer_stops_and_returns_nothing(store):

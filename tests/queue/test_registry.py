@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 from moto import mock_aws
 
-from fanin.errors import InvalidRequest, StaleWrite
+from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
 from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue.administration import removing
 from fanin.queue.administration.creating import create_row
@@ -19,12 +19,12 @@ from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import DAY_MINUTES, visit_minute
-from fanin.queue.rules.model import Accuracy, Dead, Depth, Member
+from fanin.queue.rules.model import Accuracy, Dead, Depth, JobState, Member
 from tests.contract import moto_clients
-from tests.contract.queue.calls import LATER, NOW, QUEUE, new
+from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, new
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
-from tests.scripted import AnsweringClient
+from tests.scripted import AnsweringClient, refused
 
 KEY = QueueKey("t#1", "q")
 
@@ -116,6 +116,9 @@ def test_only_a_count_of_a_later_time_replaces_the_one_that_is_kept(at_us, kept)
     registry.record(THUMBS, CountedDepth(DEPTH, 20, 7))
     registry.record(THUMBS, CountedDepth(replace(DEPTH, ready=9), at_us, 7))
 
+    registry.record(GONE, CountedDepth(DEPTH, 20, 7))
+
+    assert registry.seen([GONE]) == {}
     assert registry.seen([THUMBS])[THUMBS][1] == CountedDepth(replace(DEPTH, ready=kept), max(at_us, 20), 7)
 
 
@@ -149,6 +152,57 @@ def test_the_queues_of_a_sweep_are_read_on_from_where_a_page_ended(method):
     assert starts(client) == [None, LAST, LAST]
 
 
+def test_a_page_of_a_tenants_queues_is_read_until_it_is_full():
+    for limit, names in ((3, "abc"), (1, "a")):
+        client = AnsweringClient(*pages(queue_rows("a"), queue_rows("b", "c"), []))
+        found = Registry(client, QUEUE_TABLE).of_tenant("tenant", None, limit)
+
+        assert [queue.name for queue in found] == [*names]
+        assert starts(client) == [None, LAST][: len(names)]
+
+
+def test_a_limited_list_is_read_until_it_is_full():
+    rows = [LIVE | {"sk": {"S": each}} for each in "abc"]
+    client = AnsweringClient(*pages(rows[:1], rows[1:], []))
+    found = DynamoStore(client, QUEUE_TABLE).members_after(QUEUE, None, 2)
+
+    assert [member.id for member in found] == ["a", "b"]
+    assert starts(client) == [None, LAST]
+
+
+@pytest.mark.parametrize(
+    ("read", "is_consistent"),
+    [
+        (lambda store: store.config(QUEUE), True),
+        (lambda store: store.get(new().key), True),
+        (lambda store: store.ready(PART, 1), True),
+        (lambda store: store.members(QUEUE), True),
+        (lambda store: store.page(PART, "", 1), True),
+        (lambda store: store.some_members(QUEUE, ["s1"]), True),
+        (lambda store: store.peek(QUEUE, ["s1"]), False),
+        (lambda store: store.peek(QUEUE, None), False),
+        (lambda store: store.peek_config(QUEUE), False),
+        (lambda store: store.count(PART, JobState.READY, 1), False),
+    ],
+)
+def test_reads_that_a_write_follows_are_consistent_and_looks_cost_half(read, is_consistent):
+    client = AnsweringClient({"Items": [], "Count": 0, "Responses": {}})
+    read(DynamoStore(client, QUEUE_TABLE))
+    ((_, request),) = client.sent
+
+    assert request.get("RequestItems", {QUEUE_TABLE: request})[QUEUE_TABLE]["ConsistentRead"] is is_consistent
+
+
+@pytest.mark.parametrize("answers", [[refused(Item=LIVE)], [refused(), {"Item": LIVE}]])
+def test_a_session_with_later_heartbeats_is_not_ended_also_where_the_refusal_lacks_its_row(answers):
+    assert not DynamoStore(AnsweringClient(*answers), QUEUE_TABLE).end_session(QUEUE, "s1", 0)
+
+
+def test_a_queue_that_is_removed_while_it_is_created_asks_for_a_retry():
+    with pytest.raises(StoreUnavailable, match="was removed at the same time"):
+        DynamoStore(AnsweringClient(refused(), {}), QUEUE_TABLE).create(QUEUE, QueueConfig(1))
+
+
 PASSED, REFUSED = {"Code": "None"}, {"Code": "ConditionalCheckFailed"}
 OUTCOME = {"pk": {"S": "user"}, "sk": {"S": "outcome"}}
 WRITES = [{"Put": {"TableName": "Outcomes", "Item": OUTCOME}}] * 2
@@ -166,10 +220,10 @@ def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
     job = lifecycle.claimed(new("a", item_id=item_id), "s1", "c1", LATER)
     codes = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": list(reasons)}
     client = AnsweringClient(ClientError(codes, "TransactWriteItems"), {"Item": items.job_item(job)})
-    with pytest.raises(StaleWrite) as refused:
+    with pytest.raises(StaleWrite) as error:
         DynamoStore(client, QUEUE_TABLE).end(job, LATER, WRITES)
 
-    return refused.value
+    return error.value
 
 
 @pytest.mark.parametrize("before", [1, 2], ids=["a job", "a job with an item"])
@@ -184,7 +238,7 @@ def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
 def test_a_refused_ack_names_the_writes_by_their_positions_in_the_ack(before, reasons, failed, names):
     error = ack_refused_by(*[PASSED] * before, *reasons, item_id=item_named("item") if before == 2 else None)
 
-    assert error.failed == failed
+    assert (error.failed, len(error.stored)) == (failed, 2)
     assert str(error) == (
         f"the condition of {names} does not hold: nothing was written, and the job is still claimed"
     )
@@ -203,10 +257,10 @@ def ended_with(answer: Exception, writes) -> None:
     ],
 )
 def test_writes_that_dynamodb_refuses_for_their_form_are_an_invalid_request(answer):
-    with pytest.raises(InvalidRequest) as refused:
+    with pytest.raises(InvalidRequest) as error:
         ended_with(answer, WRITES)
 
-    assert refused.value.field == "writes"
+    assert error.value.field == "writes"
 
 
 @pytest.mark.parametrize(("answer", "writes"), [(DENIED, WRITES), (MALFORMED, [])])

@@ -35,7 +35,8 @@ def test_a_queue_that_does_not_exist_cannot_be_removed(queue, store, time, name)
         removing.begin(queue.context, force=True)
 
 
-def test_a_queue_with_a_live_job_is_not_removed_and_stays_in_use(queue):
+def test_a_queue_with_a_live_job_is_not_removed_and_stays_in_use(make):
+    queue = make(parts=2)
     queue.add(NewJob("a", delay=60))
     with pytest.raises(Conflict, match="force=true"):
         removing.begin(queue.context, force=False)
@@ -59,11 +60,13 @@ def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(mak
     fail(queue)
     (dead,) = queue.dead()
     queue.close()
+    known = make()
+    known.context.config()
     removing.begin(queue.context, force=False)
 
     for refused in (
         lambda: make().add("b"),
-        lambda: make().take(wait=0).__enter__(),
+        lambda: known.take(wait=0).__enter__(),
         lambda: queue.revive(dead),
     ):
         with pytest.raises(Conflict, match="is being removed"):
@@ -93,7 +96,7 @@ def test_an_idle_queue_in_which_an_add_stored_a_job_before_it_crashed_is_kept(qu
 
 @pytest.mark.parametrize("kept_by", ["a dead job", "a session"])
 def test_a_queue_with_a_dead_job_or_a_session_is_kept(make, store, time, kept_by):
-    queue = make(max_failures=1)
+    queue = make(parts=2, max_failures=1)
     queue.add("a")
     fail(queue)
     queue.close()
@@ -121,7 +124,10 @@ def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time
         store.stored.clear()
     queue.close()
     removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
+    time.sleep(SETTLE_SECONDS - 1)
+    removing.proceed(queue.context, None)
+    assert rows_of(store) == 6
+    time.sleep(1)
     limits = limits_of(store, monkeypatch, "page" if kind == "queued" else "dead")
     remaining = []
     while store.config(KEY).removed_us is None:
@@ -242,8 +248,8 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
     assert status_of(child) == 0
 
 
-@pytest.mark.parametrize("read", ["members", "outbox"])
-def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_next_queue(
+@pytest.mark.parametrize("read", ["members", "page", "outbox"])
+def test_a_sweep_that_stood_still_leaves_the_jobs_the_session_and_the_doorbell_of_the_next_queue(
     make, store, time, monkeypatch, read
 ):
     queue, doorbells = make(), Recorded()
@@ -256,14 +262,35 @@ def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_nex
     def late(*asked):
         monkeypatch.undo()
         swept(queue, time, Recorded())
-        with make().take(wait=0):
-            return found(*asked)
+        following = make()
+        with following.take(wait=0):
+            following.add("a")
+        return found(*asked)
 
     monkeypatch.setattr(store, read, late, raising=False)
 
     assert removing.proceed(queue.context, doorbells) is False
     assert doorbells.urls == []
     assert [member.live for member in store.members(KEY)] == [True]
+    assert [job.is_live for job in store.stored.values()] == [True]
+
+
+def test_a_removal_waits_for_the_outbox_of_each_part_and_for_a_sweep_that_can_delete_the_doorbell(
+    make, store, time, monkeypatch
+):
+    queue = make(parts=2)
+    queue.context.config()
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    assert removing.proceed(queue.context, Recorded()) is False, "no removal was requested"
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    monkeypatch.setattr(store, "has_outbox", lambda part: part.number == 1)
+    assert removing.proceed(queue.context, Recorded()) is False
+    monkeypatch.undo()
+
+    assert removing.proceed(queue.context, None) is False
+    assert removing.proceed(queue.context, Recorded()) is True
+    assert removing.proceed(queue.context, Recorded()) is True
 
 
 def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
@@ -285,6 +312,9 @@ def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make,
         pass
     remove(make(), time)
     session_of(queue).patience = inf  # a monotonic clock that stood still too
+    for _ in range(2):
+        queue.taker.worker.maintenance.tick()
+        time.sleep(1)
     with expects(Conflict), queue.take(wait=0):
         pass
 

@@ -125,6 +125,7 @@ def test_two_runs_that_overlap_visit_different_queues():
     [
         (IN_USE, 55, True),
         (IN_USE, 5, False),
+        (IN_USE, 0, False),
         (IDLE, 240, False),
         (IDLE, 300, True),
         (REMOVING, 5, True),
@@ -180,3 +181,15 @@ def test_the_last_visits_are_read_again_for_few_queues_at_a_time():
     assert max(map(len, asked)) <= LOOKED_UP
     assert len(asked) <= 7
     assert IDLE_SECONDS < 300
+
+
+def test_of_many_tenants_one_queue_each_is_looked_up_before_its_visit():
+    tenants, asked, world = 3 * LOOKED_UP, set(), World({})
+    for number in range(tenants):
+        world.queues |= queues_of(f"t{number}", 9)
+    rounds = Rounds(
+        lambda keys: asked.update(keys) or world.look_up(keys), world.now, lambda: world.at, random.random
+    )
+    for listed in rounds.of(world.look_up(world.queues)):
+        assert len(asked - world.visits.keys()) <= tenants
+        world.visit(listed)

@@ -16,8 +16,28 @@ from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PARTS_MAX, QUEUE_FORM, PartKey, job_key, part_of
 from fanin.queue.rules.lifecycle import ClaimStatus
-from fanin.queue.rules.model import Dead, EarlierJob, GivenBack, JobState, Member, Rerun, digest_of
-from fanin.queue.rules.part_owners import Watch, change_seconds, look_seconds, neighbours, overdue, owned
+from fanin.queue.rules.model import (
+    MARK_SECONDS,
+    SECOND_US,
+    Dead,
+    EarlierJob,
+    GivenBack,
+    JobState,
+    Member,
+    PartLook,
+    Rerun,
+    digest_of,
+)
+from fanin.queue.rules.part_owners import (
+    Watch,
+    change_seconds,
+    look_seconds,
+    neighbours,
+    overdue,
+    owned,
+    owners,
+)
+from fanin.queue.rules.taking import TakeRequest, new_job_of
 
 QUEUE = QueueKey("t", "q")
 
@@ -119,6 +139,10 @@ def test_a_dead_session_without_a_heartbeat_is_left_to_the_worker_that_ended_it_
     watch.observe([ended], 0.0)
 
     assert [watch.suspects([ended], at, now=0) for at in (1.0, 100.0)] == [[], [ended]]
+    watch, ended = Watch(), replace(MEMBER, live=False)
+    watch.observe([MEMBER], 0.0)
+    watch.observe([ended], 4.4)
+    assert [watch.suspects([ended], at, now=0) for at in (8.8, 9.0)] == [[], [ended]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), max_size=8))
@@ -305,3 +329,51 @@ def test_many_sessions_read_each_other_as_rarely_as_they_are_many(sessions, look
     assert look_seconds(sessions) == pytest.approx(look)
     assert change_seconds(sessions) == pytest.approx(change)
     assert len(neighbours([f"{number:04}" for number in range(sessions)], "0000")) == min(sessions - 1, 2)
+
+
+def test_only_live_sessions_with_heartbeats_own_parts():
+    assert owners([MEMBER, replace(MEMBER, id="s2", live=False), replace(MEMBER, id="s3", beats=False)]) == [
+        "s1"
+    ]
+
+
+def test_a_job_that_ended_within_the_hour_is_known_to_a_repeated_add():
+    end = DONE_JOB.done_us + MARK_SECONDS * SECOND_US
+
+    assert DONE_JOB.answers(DONE_JOB.id, end - 1)
+    assert not DONE_JOB.answers(DONE_JOB.id, end)
+
+
+def test_the_head_of_a_part_is_its_first_job_if_that_is_ready():
+    ready, busy = (lifecycle.entry_of(job) for job in (new_ready(), BUSY))
+
+    assert PartLook((ready, busy), (), complete=True).head == ready
+    assert [PartLook(first, (), complete=True).head for first in ((), (busy, ready))] == [None, None]
+
+
+def test_no_job_is_claimed_or_removed_where_none_is_stored():
+    assert not lifecycle.may_be_claimed(None, lifecycle.entry_of(new_ready()))
+    assert not lifecycle.is_unchanged(None, BUSY)
+
+
+def test_a_new_job_is_due_after_its_delay_and_shown_and_compared_by_its_arguments():
+    job = NewJob("a", [1])
+
+    assert new_ready(delay=5).ready_us == 5_000_100
+    assert (job, hash(job)) == (NewJob("a", [1.0]), hash(NewJob("a", [2])))
+    assert "text" not in repr(job)
+    with pytest.raises(TypeError):
+        NewJob("a", payload_text="1")
+    with pytest.raises(InvalidRequest, match="its own payload"):
+        new_job_of(job, 1)
+
+
+@pytest.mark.parametrize("parts", [0, PARTS_MAX + 1])
+def test_a_config_with_another_number_of_parts_than_1_to_256_is_refused(parts):
+    with pytest.raises(InvalidRequest, match="1 to 256 parts"):
+        QueueConfig(parts)
+
+
+def test_a_take_names_its_parts_by_anything_that_yields_them():
+    assert TakeRequest(parts=iter([255, 0])).parts == (255, 0)
+    assert TakeRequest().most == 1

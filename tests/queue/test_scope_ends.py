@@ -9,12 +9,16 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.queue import LostClaim
+from fanin.errors import Failed, InvalidRequest, StoreUnavailable
+from fanin.queue import LostClaim, NewJob
+from fanin.queue.maintenance.maintenance import Maintenance
+from fanin.queue.producer import Producer
 from fanin.queue.rules.lifecycle import given_back
-from fanin.queue.rules.model import GivenBack, JobState
+from fanin.queue.rules.model import GivenBack, JobState, OnBusy
+from fanin.queue.sessions import background
 from fanin.queue.sessions.background import Duty, in_threads
 from fanin.queue.sessions.taker import FairLock
+from tests.item_ids import item_named
 from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
 
 
@@ -46,6 +50,122 @@ def test_a_take_that_breaks_off_returns_what_it_claimed(bench, method):
     assert [job.name for job in bench.session.jobs()] == []
     assert [job.state for job in bench.store.real.stored.values()] == [JobState.READY] * 3
     assert bench.session.doubts() == {0}
+
+
+def test_a_dead_job_has_the_time_of_its_last_run_and_is_not_rung_for():
+    bench = Bench(max_failures=1)
+    (job,) = bench.take("a")
+    bench.time.sleep(3)
+    bench.claims.give_back(job, failed=True)
+    (dead,) = bench.store.real.dead(job.key.part, 9)
+
+    assert (dead.job.failures, dead.job.busy_us, dead.died_us) == (1, 3_000_000, bench.time.now())
+    assert bench.bell.rung == []
+
+
+@pytest.mark.parametrize("wanted", [{0: 2}, {0: 1, 1: 1}], ids=["in a second round", "in a second part"])
+def test_a_take_that_breaks_off_later_returns_what_it_claimed_before(wanted):
+    bench, reads = Bench(parts=2), []
+    bench.add(*"abcdefgh")
+    ready = bench.store.real.ready
+
+    def broken(part, most):
+        reads.append(most)
+        if len(reads) == 2:
+            raise Boom
+        return ready(part, 1)
+
+    bench.store.scripts["ready"] = broken
+    with pytest.raises(Boom):
+        bench.claims.take_each(wanted)
+
+    assert bench.session.held == {}
+    assert {job.state for job in bench.store.real.stored.values()} == {JobState.READY}
+
+
+@pytest.mark.parametrize(("wanted", "claimed", "rings"), [(1, 1, 0), (3, 2, 0), (3, 1, 2)])
+def test_a_take_for_rings_rings_again_only_for_the_jobs_that_others_claim_meanwhile(
+    bench, wanted, claimed, rings
+):
+    bench.add("a", "b")
+    if rings:
+        heads = bench.store.real.ready(bench.context.part(0), 2)
+        bench.store.scripts["ready"] = lambda *_: heads
+        bench.store.real.claim(heads[0], "another", "claim", bench.time.now())
+
+    assert len(bench.claims.take_each({0: wanted})) == claimed == len(bench.session.held)
+    assert bench.bell.rung == [(0, False, 0.0)] * rings
+    assert min(most for _, most in bench.store.of("ready")) >= 1, "DynamoDB refuses a limit of 0"
+
+
+def test_a_session_that_is_over_claims_nothing(bench):
+    bench.add("a")
+    bench.session.lost = True
+
+    assert bench.claims.take([0], 1) == []
+    assert [job.state for job in bench.store.real.stored.values()] == [JobState.READY]
+
+
+@pytest.mark.parametrize("reported", [{"item_failure": "blurred"}, {"item_result": "7"}])
+def test_the_end_of_a_job_whose_rerun_was_requested_meanwhile_has_what_its_worker_reported(bench, reported):
+    bench.add("a", item_id=item_named("i"))
+    (job,) = bench.claims.take([0], 1)
+    bench.add("a")
+    bench.claims.end(replace(job, **reported))
+    (entry,) = bench.store.real.outbox(job.key.part)
+
+    assert (entry.reason, entry.result) == (reported.get("item_failure"), reported.get("item_result"))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_end_of_a_job_with_an_item_is_reported_at_once_or_left_to_the_sweep(make, store, caplog, fails):
+    reported = []
+    queue = make(report=unavailable if fails else reported.append)
+    queue.add_all(["a", *(NewJob(item, item_id=item_named(item)) for item in "bc")])
+    with queue.take(3, wait=0) as jobs:
+        jobs.fail(jobs[2], "never")
+    waiting = store.outbox(jobs[0].key.part)
+
+    entries = waiting if fails else reported
+    assert {(entry.item_id, entry.failed) for entry in entries} == {
+        (item_named("b"), False),
+        (item_named("c"), True),
+    }
+    assert len(waiting) == caplog.text.count("the sweep repeats it") == 2 * fails
+
+
+def test_the_sweep_leaves_a_claim_whose_answer_has_not_come_yet(bench):
+    bench.add("a")
+    claim = bench.store.real.claim
+
+    def swept_before_the_answer(*asked):
+        job = claim(*asked)
+        Maintenance(bench.context, bench.session).sweep([0])
+        assert bench.session.jobs() == []
+        return job
+
+    bench.store.scripts["claim"] = swept_before_the_answer
+    (job,) = bench.claims.take([0], 1)
+
+    assert (bench.stored(job), bench.session.jobs()) == (job, [job])
+
+
+def test_an_end_whose_answer_is_lost_is_recognised_by_its_repeat(bench):
+    (job,) = bench.take("a")
+    end = bench.store.real.end
+    bench.store.scripts["end"] = lambda *asked: unavailable(end(*asked), bench.store.scripts.clear())
+
+    assert bench.claims.end(job).state is JobState.DONE
+    assert bench.session.held == {}
+
+
+def test_a_failed_job_whose_claim_is_lost_is_not_ended():
+    bench = Bench(max_failures=1)
+    (job,) = bench.take("a")
+    bench.store.real.stored[job.key] = given_back(job, GivenBack(bench.time.now()))
+    bench.claims.give_back(job, failed=True)
+
+    assert (bench.session.held, bench.stored(job).state) == ({}, JobState.READY)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +217,22 @@ def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
     assert bench.bell.rung == [(0, False, 0.0)] * 2
 
 
+def test_an_added_job_is_rung_for_when_it_is_due(bench):
+    Producer(bench.context).add_all([NewJob("a"), NewJob("b", delay=0.5)], OnBusy.REJECT)
+
+    assert bench.bell.rung == [(0, False, 0), (0, True, 1)]
+
+
+def test_the_end_of_a_job_rings_for_the_rerun_that_was_requested(bench):
+    (job,) = bench.take("a")
+    bench.add("a")
+    assert bench.claims.end(job) == bench.stored(job)
+    (rerun,) = bench.claims.take([0], 1)
+    bench.claims.end(rerun)
+
+    assert bench.bell.rung == [(0, False, 0.0)]
+
+
 def failing_for(store, monkeypatch, name: str) -> None:
     """Have the end of the job *name* fail."""
     whole = store.end
@@ -107,12 +243,13 @@ def failing_for(store, monkeypatch, name: str) -> None:
     monkeypatch.setattr(store, "end", end)
 
 
-def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, store):
+@pytest.mark.parametrize("end", ["ack", "fail"])
+def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, store, end):
     queue.add_all([*"ab"])
     with queue.take(2, wait=0) as jobs:
         store.stored.pop(jobs[0].key)
         with pytest.raises(LostClaim):
-            jobs.ack(jobs[0])
+            getattr(jobs, end)(jobs[0], *["never"] * (end == "fail"))
         with pytest.raises(InvalidRequest):
             jobs.ack(jobs[0])
 
@@ -126,6 +263,39 @@ def test_an_ack_whose_outcome_is_unknown_does_not_keep_the_others_from_theirs(qu
 
     assert names(queue.queued()) == ["a"]
     assert queue.in_progress() == []
+
+
+def test_a_failure_for_good_ends_the_only_job_as_dead(queue):
+    queue.add("a")
+    with queue.take(wait=0):
+        raise Failed("never")
+
+    assert [(dead.job.name, dead.error) for dead in queue.dead()] == [("a", "never")]
+
+
+def test_a_failure_for_good_that_cannot_be_stored_returns_its_job(queue, store, monkeypatch):
+    queue.add("a")
+    with expects(StoreUnavailable), queue.take(wait=0):
+        failing_for(store, monkeypatch, "a")
+        raise Failed("never")
+
+    assert names(queue.queued()) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("error", "acked", "warned"), [(Failed, 0, True), (Failed, 2, False), (Boom, 0, False)]
+)
+def test_a_failure_for_good_that_does_not_say_which_job_failed_returns_them_all(
+    queue, caplog, error, acked, warned
+):
+    queue.add_all([*"ab"])
+    with expects(error), queue.take(2, wait=0) as jobs:
+        for job in list(jobs)[:acked]:
+            jobs.ack(job)
+        raise error("never")
+
+    assert names(queue.queued()) == [*"ab"][acked:]
+    assert ("does not say which of 2 jobs failed" in caplog.text) == warned
 
 
 @pytest.mark.parametrize(("lost", "late", "first"), [("a", "b", LostClaim), ("b", "a", StoreUnavailable)])
@@ -168,6 +338,7 @@ def test_a_duty_that_fails_goes_on():
     stop()
 
     assert runs == [0, 1, 2]
+    assert 0.5 < min(background.PACE) <= max(background.PACE) <= 1, "no duty waits longer than its interval"
 
 
 class Mute(Exception):
@@ -187,13 +358,18 @@ def test_an_error_without_a_text_returns_its_jobs_as_any_other_does(make):
     assert [dead.error for dead in queue.dead()] == ["Mute", "Mute"]
 
 
-def test_an_error_whose_text_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
+@pytest.mark.parametrize(
+    ("error", "stored"),
+    [("no file \udcff", "no file ?"), ("x" * 1001, "x" * 1000)],
+    ids=["surrogate", "long"],
+)
+def test_an_error_whose_text_cannot_be_stored_is_stored_as_far_as_it_can_be(make, error, stored):
     queue = make(max_failures=1)
     queue.add("a")
     with queue.take(wait=0) as jobs:
-        jobs.release(jobs[0], failed=True, error="no file \udcff")
+        jobs.release(jobs[0], failed=True, error=error)
 
-    assert [dead.error for dead in queue.dead()] == ["no file ?"]
+    assert [dead.error for dead in queue.dead()] == [stored]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, PermissionError])

@@ -11,6 +11,7 @@ from fanin.queue import LostClaim, NewJob, Queue, QueueContext, QueueKey, Ring, 
 from fanin.queue.administration.changing import pause, resume
 from fanin.queue.config_cache import ConfigCache
 from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.lifecycle import entry_of
 from fanin.queue.rules.messages import body
 from tests.queue.conftest import KEY, OUTCOME, Boom, expects, names, session_of, unavailable
 
@@ -173,6 +174,7 @@ def test_no_job_of_a_paused_queue_is_taken_and_each_is_once_it_is_resumed(queue,
     queue.add("c")
 
     assert config.paused
+    assert pause(queue.context) == config
     assert (taken(queue), taken(make())) == ([], [])
     assert not resume(queue.context).paused
     assert taken(queue) == ["a", "b", "c"]
@@ -263,6 +265,13 @@ def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
     assert queue.context.store.written == [OUTCOME]
 
 
+@pytest.mark.parametrize("answer", [None, "soon"])
+def test_a_context_without_the_time_that_is_left_is_refused(queue, answer):
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: answer)
+    with pytest.raises(InvalidRequest, match="that of a Lambda"), queue.answer(event(Ring(0)), context):
+        pass
+
+
 def in_parts(queue, *parts: int) -> list[NewJob]:
     """A new job in each of *parts*, the first with the highest priority."""
     found: dict[int, list[str]] = {}
@@ -312,13 +321,44 @@ def test_what_others_still_claim_after_some_rounds_is_rung_for_again(queue, stor
     assert [ring for _, ring in bell.rings] == [Ring(0)]
 
 
-def test_a_delayed_job_is_promoted_by_the_ring_that_says_it_is_due(queue, time):
-    queue.add(NewJob("a", delay=5))
+def test_a_delayed_job_is_promoted_by_the_ring_that_says_it_is_due(queue, time, bell, monkeypatch):
+    queue.add_all([NewJob("a", delay=5), NewJob("b", delay=6)])
     time.sleep(5)
     with queue.answer(event(Ring(0)), CONTEXT) as jobs:
         early = names(jobs)
     with queue.answer(event(Ring(0, due=True)), CONTEXT) as jobs:
         assert (early, names(jobs)) == ([], ["a"])
+    monkeypatch.setattr(bell, "wait", lambda *_: time.sleep(2) or [Ring(0, due=True)])
+    with queue.take() as jobs:
+        assert names(jobs) == ["b"]
+
+
+def test_a_take_of_some_parts_leaves_the_jobs_of_the_others(make):
+    queue = make(parts=2)
+    first, second, third = in_parts(queue, 0, 0, 1)
+    queue.add_all([first, second, third])
+    with queue.take(9, wait=0, parts=[1]) as jobs:
+        assert names(jobs) == [third.key]
+    with queue.take(wait=0) as jobs:
+        assert names(jobs) == [first.key], "one, unless more are asked for"
+
+
+def test_a_take_that_waits_for_another_until_its_time_is_over_has_no_job(queue):
+    queue.add("a")
+    with queue.taker.lock.acquired(None), queue.take(wait=0) as jobs:
+        assert names(jobs) == []
+
+
+def test_a_worker_takes_the_jobs_that_it_freed_whichever_session_owns_their_part(make):
+    queue, ended = make(), make()
+    queue.add("a")
+    with queue.take(wait=0, parts=[0]) as jobs:
+        jobs.release(jobs[0])
+    ended.take(wait=0).__enter__()
+    worker = queue.taker.worker
+    worker.maintenance.free_all([entry_of(job) for job in queue.in_progress()])
+
+    assert names(worker.take([], 1)) == ["a"]
 
 
 def test_an_exception_returns_the_jobs_and_goes_on_so_that_the_rings_come_again(queue):

@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 from moto import mock_aws
 
+from fanin.errors import StoreUnavailable
+from fanin.queue import Effects
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import Member
-from fanin.queue.rules.part_owners import CROWD, neighbours
+from fanin.queue.rules.part_owners import CROWD, change_seconds, look_seconds, neighbours
 from fanin.queue.sessions.session import enter
 from lab.requests.watching import units_a_second
 from tests.contract import moto_clients
@@ -119,21 +122,23 @@ def test_a_session_watches_the_two_that_follow_it_on_the_ring(sessions, me, watc
     assert neighbours(list(sessions), me) == list(watched)
 
 
-@pytest.mark.parametrize("end", ["leaves", "is ended"])
-def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, store, time, end):
+@pytest.mark.parametrize("end", ["leaves", "is ended", "comes"])
+def test_a_session_that_goes_or_comes_is_noticed_by_those_that_do_not_watch_it(make, store, time, end):
     queues = entered(make, LARGE)
     ring = sorted(queues, key=lambda queue: session_of(queue).id)
     watching = ring[0].taker.worker.maintenance.watching
     gone = ring[10]
     if end == "leaves":
         gone.close()
+    elif end == "comes":
+        make(parts=8).take(wait=0).__enter__()
     else:
         maintenance = ring[9].taker.worker.maintenance
         maintenance._end(next(m for m in watching.members if m.id == session_of(gone).id))
     time.sleep(1)
     watching.look()
 
-    assert len(watching.members) == LARGE - 1
+    assert len(watching.members) == LARGE + (1 if end == "comes" else -1)
 
 
 def test_where_one_of_two_neighbours_crashed_others_that_crashed_with_it_are_noticed(make, time):
@@ -155,13 +160,31 @@ def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
     assert units_a_second(120, seconds=1)[1] / 120 > 8
 
 
-def test_a_change_that_was_not_counted_is_seen_in_a_small_group(make, store, time):
-    first, *_, ended = entered(make, 5)
+@pytest.mark.parametrize(("sessions", "seconds"), [(5, 0.5), (LARGE, look_seconds(LARGE))])
+def test_a_change_that_was_not_counted_is_seen_at_once_in_a_small_group_and_later_in_a_large_one(
+    make, store, time, sessions, seconds
+):
+    first, *_, ended = entered(make, sessions)
     del store.sessions[KEY][session_of(ended).id]
-    time.sleep(0.5)
+    time.sleep(seconds)
     first.taker.worker.maintenance.watching.look()
 
-    assert len(first.taker.worker.maintenance.watching.members) == 4
+    assert len(first.taker.worker.maintenance.watching.members) == sessions - 1
+
+
+def test_a_large_group_that_changes_all_the_time_is_read_as_rarely_as_it_is_large(make, store, time):
+    (first,) = entered(make, 1)
+    watching = first.taker.worker.maintenance.watching
+    for number in range(99):
+        store.enter(KEY, Member(f"other {number}", True, 10**18, 10**12, "host", 1, START))
+    watching.read_all()
+    store.requests.clear()
+    for _ in range(10):
+        store.count_change(KEY)
+        time.sleep(1)
+        watching.look()
+
+    assert 3 <= store.requests.count("members") <= 10 / change_seconds(100)
 
 
 def test_a_heartbeat_without_an_answer_ends_no_session(bench):
@@ -170,6 +193,14 @@ def test_a_heartbeat_without_an_answer_ends_no_session(bench):
     assert bench.session.beat()
     bench.time.sleep(4)
     assert not bench.session.beat()
+
+
+def test_a_session_whose_heartbeat_is_refused_is_over(bench):
+    bench.store.real.end_session(KEY, bench.session.id, None)
+
+    assert not bench.session.beat()
+    assert not bench.session.alive()
+    assert Maintenance(bench.context, bench.session).tick() is False
 
 
 def test_a_heartbeat_counts_from_when_it_was_sent(bench):
@@ -185,3 +216,16 @@ def test_a_heartbeat_counts_from_when_it_was_sent(bench):
     assert bench.session.beat()
     assert bench.session.confirmed_at == bench.time.monotonic() - 1.5 == 2
     assert bench.store.of("beat")[-1][2] == bench.time.now() - 1_500_000 + 5_000_000
+
+
+def test_an_idempotent_request_without_an_answer_is_sent_four_times():
+    sent, pauses = [], []
+
+    def request():
+        sent.append(len(pauses))
+        unavailable()
+
+    with pytest.raises(StoreUnavailable):
+        Effects(pause=pauses.append).answer_of(request)
+
+    assert sent == [0, 1, 2, 3]

@@ -12,8 +12,10 @@ from fanin.queue.maintenance.maintenance import Maintenance
 from fanin.queue.maintenance.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
 from fanin.queue.maintenance.visiting import visit
 from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.lifecycle import entry_of
+from fanin.queue.rules.model import JobState
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY
+from tests.queue.conftest import KEY, Bench, unavailable
 
 
 def sweep(bench):
@@ -52,6 +54,93 @@ def test_a_report_that_is_unavailable_ends_the_sweep_and_one_that_is_refused_doe
 
     assert asked == [*"ab"][:tried]
     assert bench.store.real.outboxes == {KEY: entries}
+
+
+def test_a_due_job_that_the_sweep_promotes_is_rung_for(bench):
+    bench.add("a", delay=1)
+    bench.time.sleep(1)
+    sweep(bench)
+
+    assert bench.bell.rung == [(0, False, 0.0)]
+
+
+def test_a_freed_job_is_popped_once_the_one_claimed_first_before_the_others(bench):
+    jobs = []
+    for name in "ab":
+        jobs += bench.take(name)
+        bench.time.sleep(1)
+    maintenance = Maintenance(bench.context)
+    maintenance.free_all([entry_of(job) for job in reversed(jobs)])
+
+    freed = [entry for _ in range(3) for entry in maintenance.pop_freed(1)]
+    assert [(entry.key, entry.ready_us) for entry in freed] == [(job.key, bench.time.now()) for job in jobs]
+    assert {delay > 0 for *_, delay in bench.bell.rung} == {False, True}, "one may reach a frozen worker"
+
+
+@pytest.mark.parametrize(("seconds", "popped"), [(9.9, 1), (10, 0)])
+def test_a_freed_job_is_left_to_its_part_after_two_expiries(bench, seconds, popped):
+    jobs, maintenance = bench.take("a"), Maintenance(bench.context)
+    maintenance.free_all([entry_of(job) for job in jobs])
+    bench.time.sleep(seconds)
+
+    assert len(maintenance.pop_freed(9)) == popped
+
+
+def test_a_worker_reports_what_waits_in_the_outbox_of_its_parts(bench):
+    bench.add("a", item_id=item_named("i"))
+    (job,) = bench.claims.take([0], 1)
+    bench.claims.end(job)
+    reported = []
+    maintenance = Maintenance(replace(bench.context, report=reported.append), bench.session)
+    maintenance.read_members()
+
+    assert maintenance.tick() is True
+    assert [entry.item_id for entry in reported] == [item_named("i")]
+
+
+def test_jobs_of_a_session_that_died_without_freeing_them_are_freed_by_the_sweep(bench):
+    (job,) = bench.take("a")
+    bench.store.real.end_session(KEY, bench.session.id, None)
+    Maintenance(bench.context).sweep([0])
+
+    assert bench.stored(job).state is JobState.READY
+
+
+def test_the_end_of_a_session_frees_its_claims_at_once(bench):
+    (job,) = bench.take("a")
+    Maintenance(bench.context)._end(bench.session.member)
+
+    assert bench.stored(job).state is JobState.READY
+
+
+def test_a_sweep_ends_at_once_where_the_store_is_unavailable(bench):
+    bench.add("a", "b", delay=1)
+    bench.time.sleep(2)
+    bench.store.scripts["promote"] = unavailable
+    with pytest.raises(StoreUnavailable):
+        Maintenance(bench.context).sweep([0])
+
+    assert len(bench.store.of("promote")) == 1
+
+
+@pytest.mark.parametrize(("jobs", "seconds"), [("none", 20), ("live", 5), ("in doubt", 5)])
+def test_a_worker_sweeps_its_parts_more_often_while_one_has_live_jobs_or_claims_in_doubt(jobs, seconds):
+    bench = Bench(parts=2)
+    if jobs != "none":
+        (job,) = bench.take("a")
+    if jobs == "in doubt":
+        bench.claims.abandon(job)
+        bench.store.real.stored.clear()
+    maintenance = Maintenance(bench.context, bench.session)
+    maintenance.read_members()
+    maintenance.tick()
+    bench.forget()
+    while not bench.store.of("first"):
+        bench.time.sleep(1)
+        assert bench.session.beat()
+        maintenance.tick()
+
+    assert bench.time.monotonic() == seconds
 
 
 KILLED, FROZEN, ALIVE = 0, 1, 2
@@ -103,9 +192,8 @@ def test_a_look_changes_the_phase(before, in_use, seconds, after):
     assert (found.parts, found.metrics) == (8, True)
 
 
-def test_a_queue_that_is_being_removed_does_not_change_its_phase():
-    config = QueueConfig(8, removing_us=AT)
-
+@pytest.mark.parametrize("config", [QueueConfig(8, removing_us=AT), QueueConfig(8, before=4)])
+def test_a_queue_that_is_being_removed_or_raised_does_not_change_its_phase(config):
     assert observed(config, False, AT, 0) == observed(config, True, AT, 0) == config
 
 

@@ -23,7 +23,7 @@ from fanin.tracker import GroupId
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-__all__ = ["Part", "found", "parts_of", "readable", "stored_at", "title_of"]
+__all__ = ["Part", "object_of", "parts_of", "readable", "stored_at", "title_of"]
 
 Reader = Callable[[str, Iterable[bytes], int], Iterator[NumberedRow]]
 """Reads lines of an object, of its name, from the line of a number on."""
@@ -48,15 +48,15 @@ class Part:
             yield Row(1, start + index, items[index], record)
 
 
-def found(client: S3Client, order: Order) -> StoredObject:
+def object_of(client: S3Client, order: Order) -> StoredObject:
     """Return the object as it is now. Raises InvalidRequest if there is none, and ClientError."""
-    return StoredObject.found(client, *order.object)
+    return StoredObject.at(client, *order.object)
 
 
 def readable(client: S3Client, order: Order) -> StoredObject:
     """Return the object as it is now. Raises InvalidRequest if there is none, or S3 refuses it."""
     try:
-        return found(client, order)
+        return object_of(client, order)
     except ClientError as error:
         if error.response["Error"]["Code"] not in REFUSED:
             raise

@@ -135,7 +135,8 @@ def test_a_count_reads_no_more_than_its_limit_at_half_the_price(store):
 def test_collisions_are_counted_on_the_live_job_alone(store):
     job = taken(store)
     store.collide(job)
-    store.collide(replace(job, id="another"))
+    for other in ("a", "another", "z"):
+        store.collide(replace(job, id=other))
 
     assert store.get(job.key).collisions == 1
     mark = store.end(job, LATER)

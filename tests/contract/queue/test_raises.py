@@ -36,8 +36,9 @@ def there(over=None, at: int = LATER, **more):
 
 
 def test_a_raise_is_read_as_it_was_stored(store):
-    store.create(QUEUE, QueueConfig(4))
     first = QueueConfig(8, 1, before=4, phase=Phase.PREPARING)
+    assert store.reconfigure(QUEUE, first) is store.config(QUEUE) is None
+    store.create(QUEUE, QueueConfig(4))
     second = replace(first, revision=2, phase=Phase.DRAINING, since_us=LATER, cursor="0001#k#a")
 
     for config in (first, second, QueueConfig(8, 3)):

@@ -99,7 +99,7 @@ class InventorySource:
             raise InvalidRequest(f"{self.name}: its files are {manifest['fileFormat']}, not CSV or Parquet")
         bucket = manifest["destinationBucket"].rpartition(":")[2]
         for file in manifest["files"]:
-            yield reader(StoredObject.found(self.stored.client, bucket, file["key"]), manifest["fileSchema"])
+            yield reader(StoredObject.at(self.stored.client, bucket, file["key"]), manifest["fileSchema"])
 
     def _manifest(self) -> dict[str, Any]:
         with self.stored.open() as file:

@@ -39,6 +39,6 @@ def _stored(client: S3Client, bucket: str, key: str) -> Source:
     if not key or key.endswith("/"):
         return PrefixSource(client, bucket, key)
     if key.rpartition("/")[2] == MANIFEST:
-        return InventorySource(StoredObject.found(client, bucket, key))
+        return InventorySource(StoredObject.at(client, bucket, key))
     check_suffix(f"{S3}{bucket}/{key}")
-    return ObjectSource(StoredObject.found(client, bucket, key))
+    return ObjectSource(StoredObject.at(client, bucket, key))

@@ -42,7 +42,7 @@ class StoredObject:
     version: str = ""
 
     @classmethod
-    def found(cls, client: S3Client, bucket: str, key: str) -> StoredObject:
+    def at(cls, client: S3Client, bucket: str, key: str) -> StoredObject:
         """Return the object as it is now. Raises InvalidRequest if there is none."""
         try:
             answer = send(client.head_object, {"Bucket": bucket, "Key": key})

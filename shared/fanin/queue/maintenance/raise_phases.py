@@ -48,11 +48,9 @@ def advance(context: QueueContext) -> None:
             _store(context, after)
 
 
-def _store(context: QueueContext, config: QueueConfig) -> QueueConfig | None:
-    """Store a change over the config from which it was derived; return the config that is stored then."""
-    wanted = replace(config, revision=config.revision + 1)
-    context.effects.answer_of(lambda: context.store.reconfigure(context.key, wanted))
-    return context.read_config()
+def _store(context: QueueContext, config: QueueConfig) -> None:
+    """Store a change over the config from which it was derived, unless another one is stored."""
+    context.write_config(replace(config, revision=config.revision + 1))
 
 
 def _seconds(phase: Phase) -> float:

@@ -10,7 +10,7 @@ runs that overlap visit different ones. A queue that another run has visited sin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import chain
@@ -95,13 +95,17 @@ class Rounds:
                 yield _removed_from(ready, tenant, 1)[0]
                 self.spent[tenant] += self.monotonic() - began
                 continue
-            for each in self._looked_up(lines):
+            for each in self._looked_up(lines, ready.keys()):
                 if each.visited_us == before[each.queue]:
                     ready.setdefault(each.queue.tenant, []).insert(0, each)
 
-    def _looked_up(self, lines: dict[str, list[QueueKey]]) -> Iterable[Listed]:
-        """Remove the next queues from *lines*, those of the tenants whose turn it is, and read them again."""
-        first = nsmallest(LOOKED_UP, lines, key=self.spent.__getitem__)
+    def _looked_up(self, lines: dict[str, list[QueueKey]], ready: Collection[str]) -> Iterable[Listed]:
+        """Remove the next queues from *lines* and read them again.
+
+        They are of the tenants whose turn it is, without those in *ready*, whose next queues are read.
+        """
+        unread = (tenant for tenant in lines if tenant not in ready)
+        first = nsmallest(LOOKED_UP, unread, key=self.spent.__getitem__)
         some = [queue for tenant in first for queue in _removed_from(lines, tenant, LOOKED_UP // len(first))]
         return self.look_up(some)
 

@@ -281,8 +281,8 @@ def moved_mark(job: Job, at: int) -> Job:
 
 
 def may_be_moved(stored: Job | None, seen: Job) -> bool:
-    """Return whether the job still waits as it was seen."""
-    return stored is not None and stored.state is not JobState.BUSY and stored == seen
+    """Return whether the waiting job is stored as it was seen."""
+    return stored == seen
 
 
 def claim_status(stored: Job | None, job: Job) -> ClaimStatus:

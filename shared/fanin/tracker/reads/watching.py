@@ -57,13 +57,13 @@ class Watch:
         """
         at = self.now()
         token = ProgressToken.parse(text)
-        found = None if token is None or token.expires_at <= at else self._found(token, at)
+        found = None if token is None or token.expires_at <= at else self._live_batch(token, at)
         if found is None:
             raise NotFound("the token is invalid or has expired, or its batch is gone; ask for a new one")
         batch, progress = found
         return Watched(batch, progress, pause_after(batch, progress, at, self.chance()))
 
-    def _found(self, token: ProgressToken, at: datetime) -> tuple[Batch, Progress] | None:
+    def _live_batch(self, token: ProgressToken, at: datetime) -> tuple[Batch, Progress] | None:
         read_at, batch, progress = self._known.get(token.key, (at, None, None))
         if batch is None or progress is None or not read_at <= at < read_at + FRESH_FOR:
             batch, progress = self.store.get(token.key), None
