@@ -71,7 +71,7 @@ def page() -> str:
 
 def _module(script: str) -> str:
     """Return *script* as a data URL, with imports that a map resolves: a path has no meaning there."""
-    bare = re.sub(r'from "/(\w+\.js)"', r'from "fanin/\1"', script)
+    bare = re.sub(r'from "/([\w/]+\.js)"', r'from "fanin/\1"', script)
     return f"data:text/javascript;base64,{base64.b64encode(bare.encode()).decode()}"
 
 

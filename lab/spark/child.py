@@ -30,6 +30,8 @@ FOLDS = {
 }
 HERE = {"local": jobs.fold_here, "local-numpy": jobs.fold_here, "local-acks": jobs.ack_here}
 ALONE = ("alone", "alone-numpy")
+IN_MEMORY = {f"{way}-alone": fold for way, fold in FOLDS.items()}
+"""The folds over rows that are in memory, as the jobs' fold alone has them."""
 NUMBERINGS = {"duckdb-files": engines.duckdb_number, "polars-files": engines.polars_number}
 JOBS = {"spark": jobs.fold, "spark-numpy": jobs.fold, "spark-acks": jobs.ack}
 RUNS = 2
@@ -46,10 +48,13 @@ def main() -> None:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
     elif way in ALONE:
-        found, digest = _runs(jobs.fold_alone(read_logs(folder / "logs"))), ""
+        found = _runs(jobs.fold_alone(read_logs(folder / "logs")))
+        digest = jobs.digest(jobs.longs_alone(read_logs(folder / "logs")))
+    elif way in IN_MEMORY:
+        found, digest = _in_memory(way, read_logs(folder / "logs"))
     elif way in HERE:
         found = _runs(lambda: HERE[way](read_logs(folder / "logs")))
-        digest = _digest_here(read_logs(folder / "logs"))
+        digest = jobs.digest(jobs.longs_here(read_logs(folder / "logs")))
     elif way in NUMBERINGS:
         found = _runs(lambda: NUMBERINGS[way](folder / "data.parquet", folder / f"{way}.parquet", HEAD))
         digest = numbered(folder / f"{way}.parquet")
@@ -58,8 +63,9 @@ def main() -> None:
     print(json.dumps({"runs": found, "megabytes": peak_megabytes(), "digest": digest}))
 
 
-def _digest_here(logs: Logs) -> str:
-    return "" if logs.form == "ranges" else jobs.digest(jobs.longs_here(logs))
+def _in_memory(way: str, logs: Logs) -> tuple[list[dict[str, float]], str]:
+    rows = engines.in_memory(way, logs)
+    return _runs(lambda: IN_MEMORY[way](logs, rows)), jobs.digest(IN_MEMORY[way](logs, rows))
 
 
 def _spark(way: str, folder: Path, cores: int) -> tuple[list[dict[str, float]], str]:

@@ -1,8 +1,8 @@
 """Measures bulk_ack by the form of the rows of its logs, on one core: ``python -m lab.spark.forms``.
 
-Texts, integers and ranges of 64 items, by processes of this machine, beside DuckDB on the same files; texts
-also without the compiled kernel, and by Polars with NumPy. What came out is compared. Texts of several
-batches that take turns are folded alone, in memory. CPU is the least of several runs in a process, without
+Texts, integers and ranges of 64 items, by processes of this machine, beside DuckDB and Polars on the same
+files; texts also without the compiled kernel. Texts of several batches that take turns are folded alone, from
+rows in memory. What came out is compared. CPU is the least of several runs in a process, without
 the first: what else the machine does makes each longer.
 """
 
@@ -19,7 +19,7 @@ from lab.pages.results import Table, Target
 from lab.spark import child
 from lab.spark.__main__ import run
 from lab.spark.inputs import RANGE, write_logs
-from lab.spark.report import BATCHES, FORMS, Part, keep_part
+from lab.spark.report import BATCHES, FORMS, NAMES, Part, keep_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Case:
 CASES = [
     Case("item_id", "texts", ("local", "local-numpy", "duckdb", "polars", "polars-numpy")),
     Case("index", "integers", ("local", "duckdb", "polars", "polars-numpy"), least=50),
-    Case("first, last: 64 items", "ranges", ("local",), least=500),
-    Case("the same, each in two longs of 64 bits", "ranges", ("local",), before=1),
+    Case("first, last: 64 items", "ranges", ("local", *child.FOLDS), least=500),
+    Case("the same, each in two longs of 64 bits", "ranges", ("local", *child.FOLDS), before=1),
 ]
 ALONE = [
-    Case("one batch", "texts", child.ALONE),
-    Case("8 batches", "texts", child.ALONE, batches=8, least=20),
-    Case("1,000 batches", "texts", child.ALONE, batches=1000, least=5),
+    Case("one batch", "texts", (*child.ALONE, *child.IN_MEMORY)),
+    Case("8 batches", "texts", (*child.ALONE, *child.IN_MEMORY), batches=8, least=20),
+    Case("1,000 batches", "texts", (*child.ALONE, *child.IN_MEMORY), batches=1000, least=5),
 ]
 WHY = "a third of the CPU decompresses pages, a fifth sets bits; larger pages would take fewer calls"
 
@@ -68,7 +68,8 @@ def _measured(case: Case, folder: Path, options: argparse.Namespace) -> dict[str
     write_logs(place / "logs", options.rows, case.form, case.before, case.batches)
     items = options.rows * (RANGE if case.form == "ranges" else 1)
     rates, digests = {}, set()
-    for way in [way for way in case.ways if way not in child.FOLDS or not options.local_only]:
+    others = {*child.FOLDS, *child.IN_MEMORY} if options.local_only else set()
+    for way in [way for way in case.ways if way not in others]:
         answer = run(way, place, runs=options.runs + 1)
         digests.add(answer["digest"])
         rates[way] = items / min(each["cpu"] for each in answer["runs"][1:]) / 1e6  # type: ignore[index]
@@ -78,12 +79,13 @@ def _measured(case: Case, folder: Path, options: argparse.Namespace) -> dict[str
 
 
 def _keep(found: Sequence[dict[str, float]], alone: Sequence[dict[str, float]], command: str) -> None:
-    columns = {"local": "bulk_ack --dry-run, local", "local-numpy": "without the kernel"}
-    columns |= {"duckdb": "DuckDB", "polars": "Polars", "polars-numpy": "Polars, folded by NumPy"}
+    others = {way: NAMES[way] for way in child.FOLDS}
+    columns = {"local": "bulk_ack --dry-run, local", "local-numpy": "without the kernel", **others}
     forms = list(zip(CASES, found, strict=True))
     targets = [_target(FORMS, case, rates["local"]) for case, rates in forms if case.least]
     keep_part(FORMS, command, _table("columns", columns, forms), targets)
     columns = {"alone": "the fold, by the kernel", "alone-numpy": "by NumPy"}
+    columns |= {f"{way}-alone": name for way, name in others.items()}
     batches = list(zip(ALONE, alone, strict=True))
     targets = [_target(BATCHES, case, rates["alone"]) for case, rates in batches if case.least]
     keep_part(BATCHES, command, _table("texts of", columns, batches), targets)

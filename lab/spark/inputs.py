@@ -32,7 +32,7 @@ _LABEL = "batch.pickle"
 class Logs:
     """A folder of ack logs: *rows* acks of one group of *batch*, in the *form* of its rows.
 
-    *others*: batches and groups whose acks take turns with its own.
+    *others*: batches and groups whose acks take turns with its own. *before*: items before the group.
     """
 
     folder: Path
@@ -41,6 +41,12 @@ class Logs:
     rows: int
     form: str = "texts"
     others: tuple[tuple[Batch, str], ...] = ()
+    before: int = 0
+
+    @property
+    def items(self) -> int:
+        """Return how many items of each batch the rows may have, with those *before* its group."""
+        return self.before + -(-self.rows // len(self.heads)) * (RANGE if self.form == "ranges" else 1)
 
     @property
     def head(self) -> str:
@@ -63,7 +69,7 @@ def write_logs(folder: Path, rows: int, form: str = "texts", before: int = 0, ba
     assert rows % 3
     items = rows * (RANGE if form == "ranges" else 1)
     (batch, group_id), *others = [_opened(before, items) for _ in range(batches)]
-    logs = Logs(folder, batch, group_id, rows, form, tuple(others))
+    logs = Logs(folder, batch, group_id, rows, form, tuple(others), before)
     folder.mkdir(parents=True)
     step = min(FILE_ROWS, -(-rows // 4))
     for number, first in enumerate(range(0, rows, step)):

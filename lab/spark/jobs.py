@@ -18,7 +18,7 @@ from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import PAGE_BITS_MAX
-from lab.spark.engines import Longs, longs_of
+from lab.spark.engines import Longs, bits_of
 from lab.spark.inputs import TENANT, Logs
 from lab.spark.tables import AnsweredTables
 from pipeline.bulk_ack import frames
@@ -27,6 +27,7 @@ from pipeline.bulk_ack.fold import Folder
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.logs import read
 from pipeline.bulk_ack.on_spark import SparkEngine
+from pipeline.bulk_ack.rows import PAGE_MASKS, Collected, to_page_masks, unpacked
 from pipeline.fan_out.on_spark import SparkEngine as FanOutEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.shared_by_jobs.session import spark_session
@@ -64,6 +65,19 @@ def fold_alone(logs: Logs) -> Callable[[], None]:
     return work
 
 
+def longs_alone(logs: Logs) -> Longs:
+    """Return the bitmaps of all batches that the fold alone makes."""
+    batches = [logs.batch, *(batch for batch, _ in logs.others)]
+    folder, collected = Folder({batch.key: batch for batch in batches}, TENANT), Collected()
+    for path in sorted(logs.folder.iterdir()):
+        for portion in read(str(path)):
+            for rejected in folder.take(portion, ""):
+                collected.take(rejected)
+    for block in folder.blocks():
+        collected.take(block)
+    return _placed(logs, pa.Table.from_batches(collected.page_masks(), PAGE_MASKS))
+
+
 def ack_here(logs: Logs) -> None:
     """Run bulk_ack in this process."""
     engine = LocalEngine(cores=1)
@@ -85,14 +99,17 @@ def ack(spark: SparkSession, logs: Logs) -> None:
 def longs(spark: SparkSession, logs: Logs) -> Longs:
     """Return the folded bitmap, in the form of the other engines."""
     folded = frames.fold(spark, _listed(spark, logs), _request(logs).tables, TENANT)
-    return _placed(logs, frames.page_masks(frames.blocks(folded), 2).select("page", "bits").toArrow())
+    blocks = frames.blocks(folded).toArrow().to_batches()
+    return _placed(logs, pa.Table.from_batches(to_page_masks(unpacked(blocks))))
 
 
 def _placed(logs: Logs, found: pa.Table) -> Longs:
-    placed = np.zeros((longs_of(logs.rows) * 64 // PAGE_BITS_MAX, PAGE_BITS_MAX // 8), np.uint8)
-    placed[found["page"].to_numpy()] = np.frombuffer(b"".join(found["bits"].to_pylist()), np.uint8).reshape(
-        -1, PAGE_BITS_MAX // 8
-    )
+    pages = bits_of(logs) // PAGE_BITS_MAX
+    numbers = {head.partition(":")[0]: number for number, head in enumerate(logs.heads)}
+    first = np.array([numbers[batch_id] for batch_id in found["batch_id"].to_pylist()]) * pages
+    placed = np.zeros((pages * len(numbers), PAGE_BITS_MAX // 8), np.uint8)
+    bits = np.frombuffer(b"".join(found["bits"].to_pylist()), np.uint8)
+    placed[first + found["page"].to_numpy()] = bits.reshape(-1, PAGE_BITS_MAX // 8)
     return placed.ravel().view(np.uint64)
 
 

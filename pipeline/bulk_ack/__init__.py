@@ -8,5 +8,6 @@ completes.
 
 Read in this order: ``run.py``: the job and its port, the engine. ``logs.py``, ``item_ids.py``,
 ``indexes.py``: rows and ids. ``fold.py``: a task's bitmaps. ``write.py``: its writes. ``frames.py``,
-``on_spark.py``: the engine on Spark. ``local.py``: the engine in processes.
+``on_spark.py``: the engine on Spark. ``local.py``: the engine in processes. ``pipeline/table_changes``: the
+acks in files of the archive.
 """

@@ -15,15 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fanin.tracker import Batch, BatchKey, Mode, Outcome
+from fanin.tracker import Batch, BatchKey, GroupId, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
+from fanin.tracker.rules.page import PAGE_BITS_MAX
 from pipeline.bulk_ack import logs
 from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, texts_of
 from pipeline.bulk_ack.item_ids import Located, Prefix, Refusal
 from pipeline.bulk_ack.logs import Portion, joined
-from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
+from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, REJECTED, filled, nested
 from pipeline.compiled_fold.groups import KnownGroups, known_groups
 from pipeline.shared_by_jobs import bitmaps
+from pipeline.table_changes.acks import PageAck, acks_of, kind_of
 
 REASONS = 128
 """Reasons per batch that one task passes on; the tracker keeps no more."""
@@ -84,6 +86,16 @@ class Folder:
             yield from self._judge_waiting()
             yield from self._judged(some, file)
 
+    def archived(self, path: str, kind: str) -> Iterator[Portion]:
+        """Yield the acks in a file of the archive, of changes of a *kind* of table, as portions of a log."""
+        for lines in logs.lines_of(path):
+            found = acks_of(lines, kind, self.tenant)
+            self._salts(sorted({ack.batch_id for ack in found.acks} - self._known.keys()))
+            acks = [(ack.batch_id, _group_of(ack, self._known[ack.batch_id]), *ack[2:]) for ack in found.acks]
+            yield logs.portion(_columns(acks, (*logs.RANGES, "outcome")), found.lines)
+            reasons = [(each.item_id, Outcome.FAILURE, each.reason) for each in found.reasons]
+            yield logs.portion(_columns(reasons, ("item_id", *logs.OUTCOME_NAMES)))
+
     def _judge_waiting(self) -> Iterator[pa.RecordBatch]:
         if self._waiting:
             yield from self._judged(joined(self._waiting), self._file)
@@ -103,9 +115,11 @@ class Folder:
             yield replace(portion.take(np.zeros(0, np.int64)), lines=portion.lines)
 
     def _add_groups(self, compiled: KnownGroups, found: Iterable[Prefix]) -> None:
-        """Let the kernel fold later rows of the groups *found*, unless their batches count acks."""
+        """Let the kernel fold later rows of the groups *found*, unless their batches count or lack items."""
         for each in found:
-            if each.group and each.batch_id and self._mode(each.batch_id) is not Mode.ESTIMATED:
+            if not each.group or not each.batch_id or self._mode(each.batch_id) is Mode.ESTIMATED:
+                continue
+            if each.group.start + each.group.upto <= self._total(each.batch_id):
                 fold = self._fold(each.batch_id).succeeded
                 compiled.add(each.text, each.group.start, each.group.upto, fold)
 
@@ -140,9 +154,12 @@ class Folder:
         yield _batch(acks=pa.array([acks], pa.int64()))
 
     def _located(self, items: ItemColumns, known: Flags) -> Located:
-        """Locate the items; also refuse rows without a *known* outcome, and of estimated batches."""
+        """Locate the items; also refuse rows without a *known* outcome, and of estimated batches.
+
+        A batch that was restored to an earlier time has fewer items than it had issued ids.
+        """
         located = items.locate(self._salts)
-        refusal = located.refusal
+        refusal = self._within_totals(located)
         if not known.all():
             refusal = np.where((refusal == Refusal.GOOD) & ~known, np.int8(Refusal.OUTCOME), refusal)
         counting = np.array(
@@ -152,6 +169,19 @@ class Folder:
             counted = (refusal == Refusal.GOOD) & counting[located.batch]
             refusal = np.where(counted, np.int8(Refusal.ESTIMATED), refusal)
         return replace(located, refusal=refusal)
+
+    def _within_totals(self, located: Located) -> NDArray[np.int8]:
+        """Return the refusals of the rows, out of range for items beyond their batch."""
+        totals = np.array([self._total(batch_id) for batch_id in located.batches], np.int64)
+        last = located.position if located.last is None else located.last
+        if not totals.size or last.max() < totals.min():
+            return located.refusal
+        beyond = (located.refusal == Refusal.GOOD) & (last >= totals[located.batch])
+        return np.where(beyond, np.int8(Refusal.OUT_OF_RANGE), located.refusal)
+
+    def _total(self, batch_id: str) -> int:
+        batch = self._known[batch_id]
+        return batch.total if batch else 0
 
     def _salts(self, batch_ids: Sequence[str]) -> Mapping[str, bytes]:
         for batch_id in batch_ids:
@@ -175,9 +205,24 @@ def fold_files(paths: Iterable[str], registry: Registry, tenant: str) -> Iterato
     folder = Folder(registry, tenant)
     kernel = folder.compiled.kernel if folder.compiled else None
     for path in paths:
-        for portion in logs.read(path, kernel):
+        kind = kind_of(path)
+        for portion in logs.read(path, kernel) if kind is None else folder.archived(path, kind):
             yield from folder.take(portion, path)
     yield from folder.blocks()
+
+
+def _group_of(ack: PageAck, batch: Batch | None) -> str:
+    """Return the id of a group of all items that the page of *ack* may have."""
+    if batch is None:
+        return str(GroupId(ack.page * PAGE_BITS_MAX, PAGE_BITS_MAX, 0))
+    size = batch.page_bits
+    return str(GroupId.make(batch.salt, batch.batch_id, ack.page * size, size))
+
+
+def _columns(rows: Sequence[tuple[object, ...]], names: Sequence[str]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    arrays = [pa.array(column, logs.KINDS[name]) for name, column in zip(names, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, list(names))
 
 
 def _outcomes(outcome: pa.Array) -> tuple[Flags, Flags]:
@@ -237,20 +282,15 @@ def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterato
     facts = [*zip(*named, labels, strict=True)]
     facts += [(line, None, None, Refusal.UNREADABLE.label) for line in portion.lines]
     columns = [pa.array([file] * len(facts)), *map(pa.array, zip(*facts, strict=True))]
-    kind = FOLDED.field("rejected").type
-    columns = [column.cast(child.type) for column, child in zip(columns, kind, strict=True)]
-    yield _batch(rejected=pa.StructArray.from_arrays(columns, fields=list(kind)))
+    kinds = {child.name: child.type for child in REJECTED}
+    yield nested(
+        "rejected", {name: column.cast(kinds[name]) for name, column in zip(kinds, columns, strict=True)}
+    )
 
 
 def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name: str) -> pa.RecordBatch:
-    kind = FOLDED.field("block").type
-    columns = {
-        "batch_id": pa.array([batch_id] * numbers.size),
-        "block": pa.array(numbers),
-        name: bitmaps.packed(rows),
-    }
-    children = [columns.get(child.name, pa.nulls(numbers.size, child.type)) for child in kind]
-    return _batch(block=pa.StructArray.from_arrays(children, fields=list(kind)))
+    named = {"batch_id": pa.array([batch_id] * numbers.size), "block": pa.array(numbers)}
+    return nested("block", {**named, name: bitmaps.packed(rows)})
 
 
 def _batch(**column: pa.Array) -> pa.RecordBatch:

@@ -1,15 +1,13 @@
-"""Ack logs as frames: files -> FOLDED -> PAGE_MASKS -> MARKED. Rows of the logs stay in the executors.
+"""Ack logs as frames: files -> FOLDED -> OUTCOMES. Rows of the logs stay in the executors.
 
-FOLDED: the output of each task over its files
-PAGE_MASKS: the acks of all tasks together, one row per page
-MARKED: the tracker's answers, one row per hundred pages
+FOLDED: the output of all tasks over their files, with each block once
+OUTCOMES: the tracker's answers to each task that writes, one row per batch
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession, Window
@@ -20,17 +18,13 @@ from pipeline.bulk_ack import rows, write
 from pipeline.bulk_ack.fold import REASONS, fold_files
 from pipeline.bulk_ack.logs import format_of
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
 from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
 """The columns of Spark's binaryFile source; it reads the content only if it is selected."""
-FOLDED, COUNTED, COUNTS, PAGE_MASKS, MARKED, OUTCOMES = map(
-    from_arrow_schema,
-    (rows.FOLDED, rows.COUNTED, rows.COUNTS, rows.PAGE_MASKS, rows.MARKED, rows.OUTCOMES),
-)
+FOLDED, BLOCK, OUTCOMES = map(from_arrow_schema, (rows.FOLDED, rows.BLOCK, rows.OUTCOMES))
 _BETWEEN = "\0"
 """What no path has."""
 
@@ -43,19 +37,19 @@ def files(listed: DataFrame) -> list[ListedFile]:
     return [ListedFile(path, size) for path, size in found]
 
 
-def fold(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant: str) -> DataFrame:
-    """Return FOLDED of *logs*; each task folds its share of the files."""
-    dealt = _dealt(spark, logs)
-    task = partial(_fold_task, shares=dealt, tables=tables, tenant=tenant)
-    return _numbers(spark, dealt).mapInArrow(task, FOLDED)
+def fold(
+    spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant: str, counts_only: bool = False
+) -> DataFrame:
+    """Return FOLDED of *logs*, with the counts; with *counts_only* nothing else.
 
-
-def counts(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant: str) -> DataFrame:
-    """Return COUNTS of *logs*: of each block in one row, so that their sums are those of all logs."""
+    Each task folds its share of the files; then each block is in one task, so that the sums of the counts are
+    those of all logs. Other rows are spread by what they hold.
+    """
     dealt = _dealt(spark, logs)
-    task = partial(_count_task, shares=dealt, tables=tables, tenant=tenant)
-    found = _numbers(spark, dealt).mapInArrow(task, COUNTED)
-    return found.repartition("batch_id", "block").mapInArrow(rows.counted, COUNTS)
+    task = partial(_fold_task, shares=dealt, tables=tables, tenant=tenant, counts_only=counts_only)
+    found = _numbers(spark, dealt).mapInArrow(task, FOLDED)
+    spread = found.repartition("block.batch_id", "block.block", F.xxhash64("rejected", "reason"))
+    return spread.mapInArrow(partial(rows.united, has_blocks=not counts_only), FOLDED)
 
 
 def _dealt(spark: SparkSession, logs: Sequence[ListedFile]) -> list[str]:
@@ -69,14 +63,16 @@ def _numbers(spark: SparkSession, shares: Sequence[str]) -> DataFrame:
 
 
 def _fold_task(
-    numbers: Iterator[pa.RecordBatch], shares: Sequence[str], tables: Tables, tenant: str
+    numbers: Iterator[pa.RecordBatch], shares: Sequence[str], tables: Tables, tenant: str, counts_only: bool
 ) -> Iterator[pa.RecordBatch]:
     mine = (shares[number] for batch in numbers for number in batch.column(0).to_pylist())
-    return fold_files((path for share in mine for path in share.split(_BETWEEN)), tables.store, tenant)
+    found = fold_files((path for share in mine for path in share.split(_BETWEEN)), tables.store, tenant)
+    return rows.without_rejected(found) if counts_only else found
 
 
-def _count_task(numbers: Iterator[pa.RecordBatch], **of_job: Any) -> Iterator[pa.RecordBatch]:
-    return rows.countable(_fold_task(numbers, **of_job))
+def counts(folded: DataFrame) -> DataFrame:
+    """Return COUNTS: some rows of each task."""
+    return _column(folded, "counts")
 
 
 def rejected(folded: DataFrame) -> DataFrame:
@@ -85,7 +81,7 @@ def rejected(folded: DataFrame) -> DataFrame:
 
 
 def blocks(folded: DataFrame) -> DataFrame:
-    """Return BLOCK: the acks that each task folded."""
+    """Return BLOCK: the folded acks."""
     return _column(folded, "block")
 
 
@@ -100,44 +96,24 @@ def _column(folded: DataFrame, name: str) -> DataFrame:
     return folded.where(F.col(name).isNotNull()).select(f"{name}.*")
 
 
-def page_masks(folded_blocks: DataFrame, tasks: int) -> DataFrame:
-    """Return PAGE_MASKS of BLOCK, in *tasks* partitions: the union of all blocks of one number, per page."""
-    return folded_blocks.repartition(tasks, "batch_id", "block").mapInArrow(rows.united, PAGE_MASKS)
-
-
 def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:
-    """Write each page of PAGE_MASKS that lacks any bit once; return MARKED, in *tasks* partitions."""
-    return spread(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), MARKED)
+    """Write each page of BLOCK that lacks any bit once; return OUTCOMES of each of *tasks* tasks."""
+    return spread(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), OUTCOMES)
 
 
 def spread(found: DataFrame, tasks: int) -> DataFrame:
-    """Return PAGE_MASKS spread over *tasks*.
+    """Return BLOCK spread over *tasks*.
 
     All pages of a batch with failures go to one task, because each updates the batch's row.
     """
-    failing = F.bitmap_count("failed") > 0
-    share = F.when(failing, F.lit(-1)).otherwise(F.floor(F.col("page") / bitmaps.BLOCK_PAGES))
-    return found.repartition(tasks, "batch_id", share).sortWithinPartitions("batch_id", failing, "page")
+    failing = F.col("failed").isNotNull()
+    share = F.when(failing, F.lit(-1)).otherwise(F.col("block"))
+    return found.repartition(tasks, "batch_id", share).sortWithinPartitions("batch_id", failing, "block")
 
 
 def _mark_task(found: Iterator[pa.RecordBatch], target: Target, tally: Tally) -> Iterator[pa.RecordBatch]:
-    for row in write.mark(found, target, tally):
-        yield pa.RecordBatch.from_pylist([row], schema=rows.MARKED)
-
-
-def by_batch(marked: DataFrame, target: Target) -> DataFrame:
-    """Return OUTCOMES: MARKED summed by batch, and the batch's state now."""
-    counts = [name for name in rows.MARKED.names if name != "batch_id"]
-    sums = marked.groupBy("batch_id").agg(*(F.sum(name).alias(name) for name in counts))
-    return sums.mapInArrow(partial(_state_task, target=target), OUTCOMES)
-
-
-def _state_task(found: Iterator[pa.RecordBatch], target: Target) -> Iterator[pa.RecordBatch]:
-    for batch in found:
-        states = [write.state_of(target, batch_id) for batch_id in batch.column("batch_id").to_pylist()]
-        yield pa.RecordBatch.from_arrays(
-            [*batch.columns, pa.array(states, pa.string())], schema=rows.OUTCOMES
-        )
+    marked = write.mark(rows.to_page_masks(rows.unpacked(found)), target, tally)
+    yield pa.RecordBatch.from_pylist(write.outcomes(marked, target), schema=rows.OUTCOMES)
 
 
 def keep_reasons(found: DataFrame, target: Target) -> None:

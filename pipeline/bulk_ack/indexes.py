@@ -37,11 +37,11 @@ _LOW = _last_bytes(range(MOST_DIGITS + 1))
 _HIGH = _last_bytes(range(-EIGHT, MOST_DIGITS - EIGHT + 1))
 
 
-def after(raw: pa.Array, skip: int) -> Longs:
+def after(raw: pa.Array, skip: int, wanted: NDArray[np.bool_] | None = None) -> Longs:
     """Return the number after the first *skip* bytes of each of *raw*, binary and without nulls.
 
-    -1 for one that is not in canonical form of at most 16 digits. *skip*: at least 16; none of *raw* is
-    shorter.
+    -1 for one that is not in canonical form of at most 16 digits, or not *wanted*. *skip*: at least 16; no
+    wanted one is shorter.
     """
     _, offsets, data = raw.buffers()
     bounds = np.frombuffer(offsets, np.int32)[raw.offset : raw.offset + len(raw) + 1]
@@ -49,6 +49,9 @@ def after(raw: pa.Array, skip: int) -> Longs:
     lengths = ends - bounds[:-1]
     lengths -= skip
     unread = (lengths < 1) | (lengths > MOST_DIGITS)
+    if wanted is not None:
+        unread |= ~wanted
+        ends[unread] = ends[wanted.argmax()]  # so that the others are not read
     lengths[unread] = 1
     eights = _unaligned(np.frombuffer(data, np.uint8))
     ends -= EIGHT

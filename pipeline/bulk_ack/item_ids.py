@@ -82,7 +82,7 @@ class Prefix:
 def locate(ids: pa.Array, salts_of: Salts) -> Located:
     """Return the batch and position of each of *ids*, a column of strings or bytes, nulls included."""
     raw = pc.fill_null(ids.cast(pa.binary()), b"")
-    head = raw[0].as_py()[:PREFIX_BYTES] if len(raw) else b""
+    head = _usual_head(raw) if len(raw) else b""
     index = _of_one_group(raw, head)
     others = np.flatnonzero(index < 0)
     if not others.size and len(raw):
@@ -100,10 +100,15 @@ def _of_one_group(raw: pa.Array, head: bytes) -> NDArray[np.int64]:
     is_of = pc.starts_with(raw, head)
     if len(head) == PREFIX_BYTES and is_of.true_count == len(raw):
         return after(raw, PREFIX_BYTES)
-    index = np.full(len(raw), -1)
     if len(head) == PREFIX_BYTES and is_of.true_count > len(raw) // 2:
-        index[is_of.to_numpy(False)] = after(raw.filter(is_of), PREFIX_BYTES)
-    return index
+        return after(raw, PREFIX_BYTES, is_of.to_numpy(False))
+    return np.full(len(raw), -1)
+
+
+def _usual_head(raw: pa.Array) -> bytes:
+    """Return the head that two of three ids have, else that of the first."""
+    heads: list[bytes] = [raw[at].as_py()[:PREFIX_BYTES] for at in (0, len(raw) // 2, -1)]
+    return max(heads, key=heads.count)
 
 
 def _of_any_groups(raw: pa.Array) -> tuple[list[Prefix], NDArray[Any], NDArray[np.int64]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -20,7 +19,7 @@ from pipeline.bulk_ack import rows, write
 from pipeline.bulk_ack.fold import REASONS, fold_files
 from pipeline.bulk_ack.logs import format_of, refuse_hidden
 from pipeline.bulk_ack.rows import Collected
-from pipeline.bulk_ack.run import PROGRESS_SECONDS, SUMMED, BulkAckRequest, Folded, write_tasks
+from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded, write_tasks
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.engine_without_spark.listing import ON_THIS_MACHINE, listed
 from pipeline.engine_without_spark.output import commit
@@ -113,15 +112,15 @@ class LocalFold:
         commit(path, rows.REJECTED, (_rejected(column) for column in found if len(column)))
 
     def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
-        """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
+        """Write the pages to the tracker; return OUTCOMES, one row per batch."""
         pages = self.page_masks.num_rows
         processes = self.engine.processes(self.logs, ceil(pages / self.engine.pages))
-        tasks = dealt(self.page_masks, write_tasks(pages // bitmaps.BLOCK_PAGES, processes.number))
+        tasks = dealt(self.page_masks, write_tasks(pages, processes.number))
         target = request.target(processes.number)
         tally = Tally(processes.count(), processes.count())
         clock = Clock(PROGRESS_SECONDS, lambda: progress(tally))
         marked = list(processes.run(_mark_task, [(task, target) for task in tasks], tally, clock))
-        return list(_by_batch((row for part in marked for row in part), target))
+        return write.united(row for part in marked for row in part)
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""
@@ -145,7 +144,7 @@ def _fold_task(task: FoldTask, _: None) -> str:
 
 def _mark_task(task: tuple[pa.Table, Target], tally: Tally) -> list[write.Row]:
     found, target = task
-    return list(write.mark(found.to_batches(), target, tally))
+    return write.outcomes(write.mark(found.to_batches(), target, tally), target)
 
 
 def _read(file: str) -> Iterator[pa.RecordBatch]:
@@ -178,12 +177,3 @@ def _counts(found: Collected, page_masks: Iterable[pa.RecordBatch]) -> Folded:
 def _popcounts(column: pa.ChunkedArray) -> bitmaps.Longs:
     counts = [bitmaps.popcount(bitmaps.from_column(chunk)) for chunk in column.chunks]
     return np.concatenate([np.zeros(0, np.int64), *counts])
-
-
-def _by_batch(marked: Iterable[write.Row], target: Target) -> Iterator[dict[str, Any]]:
-    """Yield OUTCOMES: MARKED summed by batch, and the batch's state now."""
-    sums: dict[str, Counter[str]] = {}
-    for row in marked:
-        sums.setdefault(str(row["batch_id"]), Counter()).update({name: int(row[name]) for name in SUMMED})
-    for batch_id, counts in sums.items():
-        yield {"batch_id": batch_id, **counts, "state": write.state_of(target, batch_id)}

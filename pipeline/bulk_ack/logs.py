@@ -10,10 +10,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from ctypes import CDLL
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -36,6 +37,8 @@ ROWS_A_BATCH = 1 << 16
 """What is computed of so many rows remains in the cache of a core."""
 INDEXES_A_BATCH = 1 << 18
 """The same of indexes, which are a tenth of the bytes of item ids."""
+LINES_A_BATCH = 1 << 10
+"""Changes of pages, each of which may have a thousand items."""
 BLOCK_BYTES = 8 << 20
 """Bytes of text that are parsed at once, and the longest line."""
 HEADER_BYTES = 1 << 16
@@ -121,9 +124,24 @@ def read(path: str, kernel: CDLL | None = None) -> Iterator[Portion]:
     readers = {"parquet": partial(_parquet, kernel=kernel), "json": _json, "csv": _csv}
     system, inner = files.as_spark_names(path)
     named = partitions(path)
-    try:
+    with _named_in_errors(path):
         for rows in readers[format_of(path)](system, inner):
             yield portion(rows.columns, rows.lines, named, rows.items)
+
+
+def lines_of(path: str) -> Iterator[list[bytes]]:
+    """Yield the lines of the file at *path*, in Spark's notation, many at once. Raises UnreadableLog."""
+    system, inner = files.as_spark_names(path)
+    with _named_in_errors(path), system.open_input_stream(inner) as source:
+        lines = io.BufferedReader(source)
+        while some := list(islice(lines, LINES_A_BATCH)):
+            yield some
+
+
+@contextmanager
+def _named_in_errors(path: str) -> Iterator[None]:
+    try:
+        yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UnreadableLog(f"{path} cannot be read: {error}") from error
 

@@ -1,30 +1,23 @@
-"""bulk_ack by Spark: once over files, or as files arrive."""
+"""bulk_ack by Spark."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.bulk_ack import frames, run
+from pipeline.bulk_ack import frames, run, write
 from pipeline.bulk_ack.logs import refuse_hidden
 from pipeline.bulk_ack.rows import PAGE_COUNTS
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.shared_by_jobs.progress import Report, context_of, counter, counting, watching
+from pipeline.shared_by_jobs.progress import Report, counter, counting, watching
 from pipeline.shared_by_jobs.stages import cached, slots_of
-
-ANY_AGE = "36500d"
-"""The greatest age of an arriving file. Spark skips, without a message, one a week older than the newest."""
-QUERY = "sql.streaming.queryId"
-"""The local property in which Spark passes a stream's id to its micro-batches; a checkpoint keeps the id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +25,6 @@ class SparkFold:
     """Folded logs, cached until they are written by so many *tasks*."""
 
     frame: DataFrame
-    page_masks: DataFrame
     tasks: int
     counts: Folded
 
@@ -41,13 +33,13 @@ class SparkFold:
         frames.rejected(self.frame).write.mode("overwrite").parquet(path)
 
     def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
-        """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
-        spark = self.page_masks.sparkSession
+        """Write the pages to the tracker; return OUTCOMES, one row per batch."""
+        spark = self.frame.sparkSession
         tally = Tally(counter(spark), counter(spark))
         target = request.target(slots_of(spark).count)
         with counting(spark, PROGRESS_SECONDS, lambda: progress(tally)):
-            marked = frames.mark(self.page_masks, target, tally, self.tasks)
-            return [row.asDict() for row in frames.by_batch(marked, target).collect()]
+            outcomes = frames.mark(frames.blocks(self.frame), target, tally, self.tasks)
+            return write.united(row.asDict() for row in outcomes.collect())
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""
@@ -69,13 +61,9 @@ class SparkEngine:
 
     def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
         """Fold *logs* and return only the counts, by one query: nothing is kept."""
+        frame = frames.fold(self.spark, logs, request.tables, request.tenant, counts_only=True)
         with watching(self.spark, report):
-            found = frames.counts(self.spark, logs, request.tables, request.tenant).collect()
-        sums = {name: sum(row[name] or 0 for row in found) for name in PAGE_COUNTS}
-        numbers: Counter[str | None] = Counter()
-        for row in found:
-            numbers[row.refusal] += row.rows or 0
-        return Folded(numbers.pop(None, 0), {name: count for name, count in numbers.items() if name}, **sums)
+            return _counts(frame)
 
     @contextmanager
     def fold(
@@ -83,81 +71,18 @@ class SparkEngine:
     ) -> Iterator[SparkFold]:
         """Fold *logs*, and keep them while the body runs."""
         slots = slots_of(self.spark)
-        all_folded = frames.fold(self.spark, logs, request.tables, request.tenant)
-        with cached(all_folded) as (frame,), ExitStack() as stack:
+        with cached(frames.fold(self.spark, logs, request.tables, request.tenant)) as (frame,):
             with watching(self.spark, report):
                 counts = _counts(frame)
-                tasks = slots.paced(run.write_tasks(counts["blocks"], slots.count), request.rate).tasks
-                united = frames.page_masks(frames.blocks(frame), tasks)
-                (page_masks,) = stack.enter_context(cached(united))
-                folded = _totals(counts, page_masks)
-            yield SparkFold(frame, page_masks, tasks, folded)
+            tasks = slots.paced(run.write_tasks(counts.pages, slots.count), request.rate).tasks
+            yield SparkFold(frame, tasks, counts)
 
 
-class NotByServer(ValueError):
-    """A job asks for what Spark Connect does not have."""
-
-
-def stream(
-    spark: SparkSession,
-    path: str,
-    checkpoint: str,
-    request: BulkAckRequest,
-    report: Report,
-    seconds: float | None,
-) -> StreamingQuery:
-    """Start a query that acks each file arriving in the folder *path* once, in micro-batches; return it.
-
-    *seconds*: the time between micro-batches; None takes the files that are there now, and ends.
-    *checkpoint*: keeps which files are done, and the name of the run. A micro-batch that is repeated saves
-    its rejected rows at the same path. Raises NotByServer over Spark Connect.
-    """
-    if context_of(spark) is None:
-        raise NotByServer("--checkpoint takes no Spark Connect, whose server would run the micro-batches")
-
-    def ack(listed: DataFrame, epoch: int) -> None:
-        query = spark.sparkContext.getLocalProperty(QUERY)
-        named = replace(request, run=f"{query}-{epoch}")
-        run.bulk_ack(SparkEngine(listed.sparkSession), frames.files(listed), named, report)
-
-    reader = spark.readStream.format("binaryFile").schema(frames.LISTED)
-    reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", ANY_AGE)
-    listed = reader.load(path).select("path", "length")
-    writer = listed.writeStream.foreachBatch(ack).option("checkpointLocation", checkpoint)
-    if seconds is None:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=f"{seconds} seconds").start()
-
-
-_REJECTED = "rejected "
-
-
-def _counts(folded: DataFrame) -> Counter[str]:
-    """Return the number of ``acks``, about that of ``blocks``, and rejected rows as ``rejected <refusal>``.
-
-    Where logs are in no order, each task has most of the blocks: one that several have counts once.
-    """
-    block = F.when(F.col("block").isNotNull(), F.xxhash64("block.batch_id", "block.block"))
-    blocks = F.approx_count_distinct(block).alias("blocks")
-    measures = (F.coalesce(F.sum("acks"), F.lit(0)).alias("acks"), blocks)
-    rows = folded.groupBy("rejected.refusal").agg(*measures, F.count("rejected").alias("rejected")).collect()
-    found: Counter[str] = Counter()
-    for row in rows:
-        found.update({"acks": row.acks, "blocks": row.blocks})
-        if row.refusal is not None:
-            found[_REJECTED + row.refusal] += row.rejected
-    return found
-
-
-def _totals(counts: Counter[str], page_masks: DataFrame) -> Folded:
-    bits, failed = F.bitmap_count("bits"), F.bitmap_count("failed")
-    measures = (F.count("*"), F.sum(bits), F.sum(failed), F.sum((failed > 0).cast("int")))
-    (row,) = page_masks.agg(*map(_or_zero, PAGE_COUNTS, measures)).collect()
-    rejected = {
-        name.removeprefix(_REJECTED): count for name, count in counts.items() if name.startswith(_REJECTED)
-    }
-    return Folded(counts["acks"], rejected, **row.asDict())
-
-
-def _or_zero(name: str, measure: Column) -> Column:
-    return F.coalesce(measure, F.lit(0)).alias(name)
+def _counts(folded: DataFrame) -> Folded:
+    """Return the sums of COUNTS."""
+    found = frames.counts(folded).collect()
+    sums = {name: sum(row[name] or 0 for row in found) for name in PAGE_COUNTS}
+    numbers: Counter[str | None] = Counter()
+    for row in found:
+        numbers[row.refusal] += row.rows or 0
+    return Folded(numbers.pop(None, 0), {name: count for name, count in numbers.items() if name}, **sums)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Protocol
 
 from fanin.cost.dollars import price
 from fanin.cost.prices import READ_UNIT, WRITE_UNIT
 from fanin.tracker import State, Verdict
-from pipeline.bulk_ack.rows import MARKED
+from pipeline.bulk_ack.rows import SUMMED
 from pipeline.bulk_ack.write import Tally, Target
+from pipeline.engine_without_spark.arrivals import Arrivals
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import Report, moving
 from pipeline.table_frames.tables import Tables
@@ -55,17 +56,16 @@ def estimate_acks(pages: int, failing: int) -> AckEstimate:
     return AckEstimate(pages, PLAIN_PAGE_WRITES * (pages - failing) + FAILING_PAGE_WRITES * failing)
 
 
-BLOCKS_A_TASK = 256
+PAGES_A_TASK = 8192
 MOST_TASKS = 10_000
 """Tasks that write pages take some seconds each, so that one that is run again repeats little."""
 PROGRESS_SECONDS = 1.0
-SUMMED = [name for name in MARKED.names if name != "batch_id"]
 _NOT_LATE = (Verdict.ACCEPTED, Verdict.DUPLICATE)
 
 
-def write_tasks(blocks: int, slots: int) -> int:
-    """Return by how many tasks about so many *blocks* are written, at least one per slot."""
-    return max(slots, min(MOST_TASKS, ceil(blocks / BLOCKS_A_TASK)))
+def write_tasks(pages: int, slots: int) -> int:
+    """Return by how many tasks so many *pages* are written, at least one per slot."""
+    return max(slots, min(MOST_TASKS, ceil(pages / PAGES_A_TASK)))
 
 
 class Counts(dict[str, int]):
@@ -134,7 +134,7 @@ class Fold(Protocol):
         """Save the rejected rows as Parquet, in place of those of a run of the same name."""
 
     def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
-        """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
+        """Write the pages to the tracker; return OUTCOMES, one row per batch."""
 
     def keep_reasons(self, target: Target) -> None:
         """Store why items failed."""
@@ -171,6 +171,28 @@ def bulk_ack(
     states = Counter(one["state"] or "gone" for one in outcomes)
     report("acked", {**fold.counts.facts, **_facts(totals, states), "seconds": _since(started)})
     return totals
+
+
+def follow(
+    engine: Engine,
+    folder: str,
+    checkpoint: str,
+    request: BulkAckRequest,
+    report: Report,
+    seconds: float | None,
+) -> Iterator[Counter[str]]:
+    """Ack each file that arrives in *folder* once, in micro-batches; yield what `bulk_ack` returns of each.
+
+    *checkpoint*: a folder that keeps which files are taken. A micro-batch that is repeated saves its rejected
+    rows at the same path. *seconds*: the time between two; None takes the files that are there now, and ends.
+    """
+    arrivals = Arrivals(checkpoint)
+    while True:
+        for batch in arrivals.take(lambda: engine.list_logs([folder])):
+            yield bulk_ack(engine, batch.files, replace(request, run=batch.run), report)
+        if seconds is None:
+            return
+        time.sleep(seconds)
 
 
 def preview(engine: Engine, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> None:

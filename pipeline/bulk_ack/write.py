@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,8 +19,9 @@ from fanin.aws.dynamodb.meter import Meter
 from fanin.aws.forking import cache_per_process
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
-from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, Tracker, Verdict
+from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, State, Tracker, Verdict
 from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
+from pipeline.bulk_ack.rows import SUMMED
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.progress import Count
 from pipeline.table_frames.tables import Tables
@@ -27,7 +29,10 @@ from pipeline.table_frames.tables import Tables
 PAGES_A_CALL = 100
 """Pages that are read together, in one request to the store."""
 
-Row = dict[str, str | int]
+Row = dict[str, Any]
+
+_STATES = (*State, None)
+"""In the order in which a batch has them; None: it is gone."""
 
 
 class PagesLeft(RuntimeError):
@@ -165,7 +170,31 @@ def mark(found: Iterable[pa.RecordBatch], target: Target, tally: Tally) -> Itera
         yield row
 
 
-def state_of(target: Target, batch_id: str) -> str | None:
+def outcomes(marked: Iterable[Row], target: Target) -> list[Row]:
+    """Return OUTCOMES of one task's rows of MARKED; the states are read after its last write."""
+    found = _by_batch(marked).items()
+    return [{**_sum(some), "state": _state_of(target, batch_id)} for batch_id, some in found]
+
+
+def united(outcomes: Iterable[Row]) -> list[Row]:
+    """Return OUTCOMES of all tasks by batch: of the states that they read the latest."""
+    found = _by_batch(outcomes).values()
+    return [{**_sum(some), "state": max((row["state"] for row in some), key=_STATES.index)} for some in found]
+
+
+def _by_batch(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["batch_id"], []).append(row)
+    return found
+
+
+def _sum(rows: Sequence[Row]) -> Row:
+    """Return the sums of rows of one batch."""
+    return {"batch_id": rows[0]["batch_id"], **{name: sum(row[name] for row in rows) for name in SUMMED}}
+
+
+def _state_of(target: Target, batch_id: str) -> str | None:
     """Return the state of the batch now, None if it is gone."""
     stored = target.tables.store.get(BatchKey(target.tenant, batch_id))
     return str(stored.state) if stored else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline.history_tables.change_frames.acked import COUNTED, FAILURE, HEALED, SUCCESS
+from pipeline.table_changes.acked import COUNTED, FAILURE, HEALED, SUCCESS
 
 
 def items(changes: DataFrame) -> DataFrame:

@@ -1,7 +1,7 @@
 """Acks the items that ack logs list: Parquet, JSON lines or CSV.
 
 Rows have item_id, or batch_id, group_id and index, or batch_id, group_id, first and last (a range); and
-optionally outcome and reason.
+optionally outcome and reason. Files of the archive (table=pages, table=batches) are logs, too.
 
     fanin bulk-ack LOG... --tenant T --batches-table NAME --pages-table NAME --rejects PATH
     ... FOLDER --checkpoint PATH [--every SECONDS]     each file of the folder once, as it arrives
@@ -16,10 +16,10 @@ from __future__ import annotations
 import argparse
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.bulk_ack.local import LocalEngine
-from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, preview
+from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, follow, preview
 from pipeline.engine_without_spark import engines
 from pipeline.engine_without_spark.arrow import without_pandas
 from pipeline.shared_by_jobs.arguments import cores_of, job_parser, positive
@@ -28,7 +28,7 @@ from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.table_frames import options as shared
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 SOME_REJECTED = 3
 
@@ -90,8 +90,6 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
         parser.error("required: --rejects, the path for rejected rows")
     if options.checkpoint and (len(options.logs) > 1 or options.dry_run):
         parser.error("--checkpoint takes one folder, and no --dry-run")
-    if options.checkpoint and options.engine == engines.LOCAL:
-        parser.error("--checkpoint takes --engine spark")
     if options.every is not None and not options.checkpoint:
         parser.error("--every goes with --checkpoint")
 
@@ -101,12 +99,11 @@ def _run(options: argparse.Namespace, emit: Report) -> int:
     tables, run = shared.named_tables(options), str(uuid.uuid4())
     request = BulkAckRequest(tables, options.tenant, options.rejects or "", run, options.rate)
     local = LocalEngine(cores_of(options.cores))
-    asked = engines.SPARK if options.checkpoint else options.engine
-    chosen = engines.choose(asked, lambda: local.list_logs(options.logs))
+    chosen = engines.choose(options.engine, lambda: local.list_logs(options.logs))
     emit("engine", chosen)
     if chosen["engine"] == engines.LOCAL:
         without_pandas()
-        return _once(local, options, request, emit)
+        return _rejected(local, options, request, emit)
     return _on_spark(options, request, emit)
 
 
@@ -116,37 +113,19 @@ def _on_spark(options: argparse.Namespace, request: BulkAckRequest, emit: Report
     from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415  # see above
 
     with spark_session("bulk_ack", cores=options.cores) as spark:
-        if options.checkpoint:
-            return _stream(spark, options, request, emit)
-        return _once(SparkEngine(spark), options, request, emit)
+        return _rejected(SparkEngine(spark), options, request, emit)
 
 
-def _once(engine: Engine, options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
+def _rejected(engine: Engine, options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
+    """Run the job on *engine*; return the number of rejected rows."""
+    if options.checkpoint:
+        found = follow(engine, options.logs[0], options.checkpoint, request, emit, options.every)
+        return sum(counts["rejected"] for counts in found)
     logs = engine.list_logs(options.logs)
     if options.dry_run:
         preview(engine, logs, request, emit)
         return 0
     return bulk_ack(engine, logs, request, emit)["rejected"]
-
-
-def _stream(spark: SparkSession, options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
-    """Ack files as they arrive; return the number of rejected rows in all micro-batches of this run."""
-    from pipeline.bulk_ack.on_spark import stream  # noqa: PLC0415  # see _on_spark
-
-    rejected = 0
-
-    def report(event: str, facts: dict[str, Any]) -> None:
-        nonlocal rejected
-        rejected += facts["rejected"] if event == "acked" else 0
-        emit(event, facts)
-
-    (folder,) = options.logs
-    query = stream(spark, folder, options.checkpoint, request, report, options.every)
-    try:
-        query.awaitTermination()
-    finally:
-        query.stop()
-    return rejected
 
 
 if __name__ == "__main__":

@@ -47,6 +47,8 @@ COMMON = {
     "spark.sql.parquet.compression.codec": "zstd",
     # Every reader of Parquet knows this type; Spark's default, INT96, is deprecated.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Else a frame that is kept has as many tasks as a shuffle has partitions, however few rows are in them.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }
 
 

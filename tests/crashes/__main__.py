@@ -15,11 +15,12 @@ from contextlib import redirect_stdout
 
 from tests.crashes.account import opened
 from tests.crashes.judging import KILLS, MANY, Judge, Judged
-from tests.crashes.scenarios import SCENARIOS, deployed
+from tests.crashes.scenarios import SCENARIOS
 from tests.proof.interrupting import ended
 from tests.proof.results import keep
 
 COLUMNS = ("handler", "scenarios", "requests", "kills", "other disturbances", "recovered")
+HANDLERS = {scenario.handler for scenario in SCENARIOS}
 SHOWN = 20
 """Failures that are printed."""
 NOTE = (
@@ -32,7 +33,7 @@ NOTE = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.crashes", description=__doc__)
-    parser.add_argument("--handler", action="append", choices=deployed(), help="only this handler")
+    parser.add_argument("--handler", action="append", choices=sorted(HANDLERS), help="only this handler")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)  # handlers log what they recover from
     judged = _all(given.handler)

@@ -31,11 +31,15 @@ TABLES = {
 
 CONSUMER = "consume_jobs"
 """A user's function that a doorbell feeds: that of examples/catalog."""
+BULK_ACK = "bulk_ack"
+"""A job, which its user runs again."""
+MODULES = {CONSUMER: "examples.catalog.functions.jobs", BULK_ACK: "pipeline.jobs.bulk_ack"}
+"""Those of what the stack does not deploy."""
 
 
 def module_of(handler: str) -> str:
     """Return the name of a handler's module."""
-    return "examples.catalog.functions.jobs" if handler == CONSUMER else f"functions.{handler}"
+    return MODULES.get(handler, f"functions.{handler}")
 
 
 def queue_url(name: str) -> str:

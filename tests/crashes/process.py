@@ -34,7 +34,10 @@ CLOCKED = (
     "fanin.callbacks.delivering",
     "functions.sweep_jobs",
 )
-TIMED = ("fanin.queue.effects", module_of(CONSUMER), "functions.invocation_metrics.emf")
+TIMED = (
+    *("fanin.queue.effects", module_of(CONSUMER), "functions.invocation_metrics.emf"),
+    "fanin.client.ack_logs",
+)
 KEPT = frozenset({"dynamodb"})
 """Its client keeps nothing but connections, and counts with a meter that stays attached."""
 DEFAULTS = (Reader, Tracker, Effects, GroupWorld)

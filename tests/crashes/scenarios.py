@@ -8,12 +8,13 @@ from fanin_cdk.grants.handlers import Handler
 from fanin_cdk.grants.job_handlers import JobHandler
 from tests.crashes.group_scenarios import GROUPS
 from tests.crashes.job_scenarios import JOBS
+from tests.crashes.log_scenarios import LOGS
 from tests.crashes.publication_scenarios import PUBLICATIONS
 from tests.crashes.result_scenarios import RESULTS
 from tests.crashes.scenario import Scenario
 from tests.crashes.tracker_scenarios import TRACKER
 
-SCENARIOS: list[Scenario] = [*TRACKER, *GROUPS, *JOBS, *RESULTS, *PUBLICATIONS]
+SCENARIOS: list[Scenario] = [*TRACKER, *GROUPS, *JOBS, *RESULTS, *PUBLICATIONS, *LOGS]
 
 
 def deployed() -> list[str]:

@@ -25,9 +25,9 @@ def states_of(path):
 @pytest.mark.parametrize(
     ("module", "path"),
     [
-        ("batches.js", "/v1/batches"),
-        ("tasks.js", "/v1/tasks"),
-        ("queues.js", "/v1/queues/{queue}/jobs"),
+        ("views/batches.js", "/v1/batches"),
+        ("views/tasks.js", "/v1/tasks"),
+        ("views/queues.js", "/v1/queues/{queue}/jobs"),
     ],
 )
 def test_the_states_of_a_filter_are_those_that_the_api_takes(module, path):

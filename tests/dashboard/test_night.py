@@ -154,7 +154,7 @@ def valid(text):
 
 
 def test_every_command_in_the_scripts_of_the_page_is_one_of_the_command_line():
-    scripts = [path.read_text() for path in (Path(package.__file__).parent / "page").glob("*.js")]
+    scripts = [path.read_text() for path in (Path(package.__file__).parent / "page").rglob("*.js")]
     offered = [text for each in scripts for _, text in re.findall(r"""(["'`])(fanin\W.+?)\1""", each)]
 
     assert len(offered) > 15

@@ -178,7 +178,9 @@ def test_the_page_is_of_its_own_files_alone(browser):
     assert "http" not in page
     assert "style=" not in page
     assert '<script type="module" src="/app.js"></script>' in page
-    assert "innerHTML" not in "".join(browser.ask(path).text for path in ("/app.js", "/dom.js", "/batch.js"))
+    assert "innerHTML" not in "".join(
+        browser.ask(path).text for path in ("/app.js", "/elements/dom.js", "/views/batch.js")
+    )
 
 
 def test_a_large_body_is_refused(writer, api):

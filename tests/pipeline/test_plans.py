@@ -10,8 +10,10 @@ import pytest
 
 from fanin.tracker import OpenBatch, State, Tracker
 from pipeline.bulk_ack import write
+from pipeline.bulk_ack.frames import blocks as blocks_of
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.on_spark import SparkEngine
+from pipeline.bulk_ack.rows import to_page_masks, unpacked
 from pipeline.bulk_ack.run import BulkAckRequest
 from pipeline.history_tables.change_frames.archive import Archive, Days
 from pipeline.history_tables.change_frames.reading import changes
@@ -73,9 +75,11 @@ def opened(tracker: Tracker, count: int) -> list[str]:
 def folded(engine, request, path) -> tuple:
     """The counts and the page masks that *engine* folds."""
     with engine.fold(engine.list_logs([path]), request, lambda *_: None) as fold:
-        masks = fold.page_masks
-        rows = masks.to_pylist() if isinstance(engine, LocalEngine) else masks.toArrow().to_pylist()
-        return fold.counts, sorted(rows, key=str)
+        if isinstance(engine, LocalEngine):
+            return fold.counts, sorted(fold.page_masks.to_pylist(), key=str)
+        blocks = blocks_of(fold.frame).toArrow().to_batches()
+        masks = (row for batch in to_page_masks(unpacked(blocks)) for row in batch.to_pylist())
+        return fold.counts, sorted(masks, key=str)
 
 
 def test_logs_with_nearly_all_rows_in_one_batch_fold_to_the_same(spark, tables, tmp_path):

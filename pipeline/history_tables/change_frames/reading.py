@@ -13,12 +13,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pipeline.history_tables.change_frames import schemas
-from pipeline.history_tables.change_frames.acked import rows_of
 from pipeline.history_tables.change_frames.archive import Archive, Days
-from pipeline.history_tables.change_frames.records import MalformedLine, change_of
 from pipeline.history_tables.change_frames.rows import read
 from pipeline.shared_by_jobs.files import shares
 from pipeline.shared_by_jobs.stages import dealt, slots_of
+from pipeline.table_changes.acked import rows_of
+from pipeline.table_changes.records import MalformedLine, change_of
 
 ROWS_A_BATCH = 10_000
 

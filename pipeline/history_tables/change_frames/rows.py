@@ -17,8 +17,8 @@ from fanin.queue.rules.lifecycle import worked
 from fanin.queue.rules.model import SECOND_US, Job, JobState
 from fanin.tracker.dynamodb import items as tracking
 from fanin.tracker.dynamodb.thresholds import NOTICE
-from pipeline.history_tables.change_frames.records import Change, Image, MalformedLine
 from pipeline.history_tables.change_frames.schemas import BATCH_IMAGES
+from pipeline.table_changes.records import Change, Image, MalformedLine
 from pipeline.table_frames.rows import Facts, facts_of
 
 WITHHELD: Image = {"salt": {"B": b""}, "payload": {"S": ""}}

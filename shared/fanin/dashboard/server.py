@@ -8,12 +8,13 @@ import re
 import socketserver
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any, cast
 
 from fanin.dashboard.problems import (
@@ -264,10 +265,15 @@ def start(
 
 def page() -> dict[str, Answer]:
     """Return the files of the page by their paths; they are read once."""
-    files = {}
-    for entry in resources.files("fanin.dashboard").joinpath("page").iterdir():
-        media = MEDIA.get(entry.name.rpartition(".")[2])
-        if media:
-            files[f"/{entry.name}"] = Answer(200, entry.read_bytes(), f"{media}; charset=utf-8")
+    files = dict(_files_in(resources.files("fanin.dashboard").joinpath("page"), "/"))
     files["/"] = files.pop("/index.html")
     return files
+
+
+def _files_in(folder: Traversable, path: str) -> Iterator[tuple[str, Answer]]:
+    for entry in folder.iterdir():
+        media = MEDIA.get(entry.name.rpartition(".")[2])
+        if entry.is_dir():
+            yield from _files_in(entry, f"{path}{entry.name}/")
+        elif media:
+            yield path + entry.name, Answer(200, entry.read_bytes(), f"{media}; charset=utf-8")

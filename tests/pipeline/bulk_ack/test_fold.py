@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -91,6 +92,19 @@ def test_a_fold_holds_the_items_of_its_rows_by_outcome_and_counts_them(logs, pag
         assert positions_in(found, kind, page_bits) == expected
     assert sum(found["acks"]) == sum(outcome in {None, "success", "failure"} for _, outcome in all_rows)
     assert len(found["rejected"]) == sum(outcome in {"other", ""} for _, outcome in all_rows)
+
+
+def test_items_beyond_a_batch_that_was_restored_to_an_earlier_time_are_out_of_range(tracker):
+    ids = opened(tracker, 5, 6)
+    (key,) = tracker.store.batches
+    tracker.store.batches[key] = replace(tracker.store.batches[key], total=5)
+
+    found = folded(Folder(tracker.store, TENANT), portion(*ids), portion(*ids))
+
+    assert positions_in(found, "succeeded") == {key.batch_id: set(range(5))}
+    assert [(row["item_id"], row["refusal"]) for row in found["rejected"]] == [
+        (item, "out_of_range") for item in ids[5:] * 2
+    ]
 
 
 def test_each_row_that_sets_no_bit_is_handed_on_with_why(tracker):

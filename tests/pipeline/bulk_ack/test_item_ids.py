@@ -75,7 +75,8 @@ def test_a_column_of_ids_is_read_as_the_tracker_reads_each(column):
 
 @pytest.mark.parametrize("text", STRANGE + [GOOD + index for index in INDEXES])
 def test_a_strange_id_is_refused_for_the_trackers_reason(text):
-    assert located(pa.array([text])) == [by_the_rules(text)]
+    for column in [text], [text, GOOD + "1", GOOD + "20"], [GOOD + "1", GOOD + "20", text]:
+        assert located(pa.array(column)) == [by_the_rules(each) for each in column]
 
 
 @pytest.mark.parametrize(

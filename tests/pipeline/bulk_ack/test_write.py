@@ -88,18 +88,36 @@ def test_a_hundred_pages_of_one_batch_are_written_together():
 
 
 def test_pages_of_a_batch_with_failures_are_written_by_one_task_and_others_by_several(spark):
-    some, none = bitmaps.from_mask(1), bitmaps.from_mask(0)
-    blocks = range(0, 8 * bitmaps.BLOCK_PAGES, bitmaps.BLOCK_PAGES)
-    rows = [(one, page, some, failed) for one, failed in (("bad", some), ("good", none)) for page in blocks]
+    some = bitmaps.from_mask(1)
+    rows = [
+        (one, block, some, failed) for one, failed in (("bad", some), ("good", None)) for block in range(8)
+    ]
 
-    found = frames.spread(spark.createDataFrame(rows, frames.PAGE_MASKS), 4)
+    found = frames.spread(spark.createDataFrame(rows, frames.BLOCK), 4)
 
     tasks = found.withColumn("task", spark_partition_id()).select("batch_id", "task").distinct().collect()
     assert [row.batch_id for row in tasks].count("bad") == 1
     assert [row.batch_id for row in tasks].count("good") > 1
-    rows = pa.Table.from_pylist([dict(zip(PAGE_MASKS.names, row, strict=True)) for row in rows], PAGE_MASKS)
+    pages = [(one, 32 * block, mask, failed or bytes(len(mask))) for one, block, mask, failed in rows]
+    rows = pa.Table.from_pylist(
+        [dict(zip(PAGE_MASKS.names, page, strict=True)) for page in pages], PAGE_MASKS
+    )
     shares = [set(share["batch_id"].to_pylist()) for share in dealt(rows, 4)]
     assert sum("bad" in share for share in shares) == 1 < sum("good" in share for share in shares)
+
+
+@pytest.mark.parametrize("states", [("CLOSED", "COMPLETE", "OPEN"), ("CLOSED", None, "COMPLETE")])
+def test_the_state_of_a_batch_is_the_latest_that_a_task_read(states):
+    counts = dict.fromkeys(write.SUMMED, 2)
+    outcomes = [{"batch_id": one, **counts, "state": state} for state in states for one in "ab"]
+
+    (first, second) = write.united(outcomes)
+
+    latest = None if None in states else "COMPLETE"
+    assert (first, second["batch_id"]) == (
+        {"batch_id": "a", **dict.fromkeys(counts, 6), "state": latest},
+        "b",
+    )
 
 
 def test_each_page_has_its_own_attempts(tracker):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.history_tables.change_frames.archive import Archive, Days, NotAnArchive, located
-from pipeline.history_tables.change_frames.records import MalformedLine, change_of
+from pipeline.table_changes.records import MalformedLine, change_of
 from tests.change_archive.streams import AT, record
 
 ROW = {"pk": {"S": "t#b#0#0"}, "n": {"N": "1"}, "d0": {"N": "1"}}

@@ -16,8 +16,8 @@ from fanin.tracker.rules.model import Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from pipeline.datasource.stream import ending
-from pipeline.history_tables.change_frames.records import change_of
 from pipeline.history_tables.change_frames.rows import read
+from pipeline.table_changes.records import change_of
 from tests.change_archive.streams import record
 from tests.contract import golden
 

@@ -92,7 +92,6 @@ PLACES = "--batches-table b --pages-table p"
         (f"x y --tenant t {PLACES} --rejects a --checkpoint c", "one folder"),
         (f"x --tenant t {PLACES} --rejects a --every 9", "--checkpoint"),
         (f"x {PLACES} --rejects a", "--tenant"),
-        (f"x --tenant t {PLACES} --rejects a --checkpoint c --engine local", "--engine spark"),
         ("x --tenant t --rate 0", "expected a number above 0, got 0"),
     ],
 )
@@ -102,33 +101,36 @@ def test_options_that_do_not_go_together_are_refused(arguments, message, capsys)
     assert message in capsys.readouterr().err
 
 
-def forget_last_commit(checkpoint: Path) -> None:
-    """Leave the checkpoint as a job does that dies before it commits its first micro-batch."""
-    (checkpoint / "commits" / "0").unlink()
-    (checkpoint / "commits" / ".0.crc").unlink(missing_ok=True)
+def forget_last_commit(checkpoint: Path) -> str:
+    """Leave the checkpoint as a job does that dies before its first micro-batch is taken; the name of it."""
+    (taken,) = checkpoint.glob("*.taken")
+    taken.unlink()
+    return taken.stem
 
 
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.proof)])
 def test_files_are_taken_once_as_they_arrive_however_old_they_are_and_a_repeated_micro_batch_changes_nothing(
-    command, tracker, tables, tmp_path
+    command, tracker, tables, tmp_path, engine
 ):
     """One checkpoint: its first micro-batch; then, by another process, this one again and the next."""
     batch_id, ids = opened(tracker, 3000)
     logs, checkpoint, rejects = tmp_path / "logs", tmp_path / "checkpoint", tmp_path / "rejects"
     write_log(logs / "1.jsonl", [*ids[:1500], (ids[9], "failure"), (ids[2999], "failure", "why"), "junk"])
-    first = command(str(logs), "--checkpoint", str(checkpoint), "--json")
-    forget_last_commit(checkpoint)
+    given = [str(logs), "--checkpoint", str(checkpoint), "--json", "--engine", engine]
+    first = command(*given)
+    died = forget_last_commit(checkpoint)
     late = time.time() - 30 * 86400
     os.utime(write_log(logs / "below" / "2.parquet", ids[1000:]), (late, late))
-    second = command(str(logs), "--checkpoint", str(checkpoint), "--json")
+    second, third = command(*given), command(*given)
 
-    assert [acked(printed) for _, printed in (first, second)] == [
-        [(1503, 1501, 3)], [(1503, 0, 0), (2000, 1499, 2)]
+    assert [acked(printed) for _, printed in (first, second, third)] == [
+        [(1503, 1501, 3)], [(1503, 0, 0), (2000, 1499, 2)], []
     ]  # fmt: skip
-    assert [status for status, _ in (first, second)] == [bulk_ack.SOME_REJECTED] * 2
-    query = json.loads((checkpoint / "metadata").read_text())["id"]
+    assert [status for status, _ in (first, second, third)] == [bulk_ack.SOME_REJECTED] * 2 + [0]
+    (last,) = {path.stem for path in checkpoint.glob("*.taken")} - {died}
     batch = tracker.get(TENANT, batch_id)
-    assert (batch.state, batch.completed_by) == (State.COMPLETE, f"bulk-ack:{query}-1")
-    assert rejected(rejects) == {f"run={query}-0": ["junk"]}, "apart from those of other checkpoints"
+    assert (batch.state, batch.completed_by) == (State.COMPLETE, f"bulk-ack:{last}")
+    assert rejected(rejects) == {f"run={died}": ["junk"]}, "apart from those of other micro-batches"
 
 
 def acked(printed: str) -> list[tuple[int, int, int]]:

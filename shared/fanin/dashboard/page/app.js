@@ -1,16 +1,16 @@
 // The page: which view the address names, when it is read again, and what is shown when it cannot be read.
 
 import { advice, ask, Failure } from "/api.js";
-import * as batch from "/batch.js";
-import * as batches from "/batches.js";
-import { h, patch } from "/dom.js";
-import * as events from "/events.js";
-import { clock, zone } from "/format.js";
-import { listen } from "/keys.js";
+import * as batch from "/views/batch.js";
+import * as batches from "/views/batches.js";
+import { h, patch } from "/elements/dom.js";
+import * as events from "/views/events.js";
+import { clock, zone } from "/elements/format.js";
+import { listen } from "/elements/keys.js";
 import { FOLLOWED, pause, SLOWER } from "/poll.js";
-import * as queues from "/queues.js";
+import * as queues from "/views/queues.js";
 import { follow, leave } from "/stream.js";
-import * as tasks from "/tasks.js";
+import * as tasks from "/views/tasks.js";
 
 const VIEWS = [
   { path: "batches", name: "Batches", list: batches, one: batch },

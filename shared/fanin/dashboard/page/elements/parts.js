@@ -1,7 +1,7 @@
 // Parts that several views share.
 
-import { h } from "/dom.js";
-import { absolute, ago, count, percent } from "/format.js";
+import { h } from "/elements/dom.js";
+import { absolute, ago, count, percent } from "/elements/format.js";
 
 export const time = (text, caption = ago(text)) =>
   text ? h("time", { datetime: text, title: absolute(text) }, caption) : null;

@@ -1,15 +1,15 @@
 // One batch: its card, the map of its items, what failed, what is outstanding, and its ending event.
 
 import { query } from "/api.js";
-import { h } from "/dom.js";
-import { absolute, count, duration, percent, rate } from "/format.js";
-import * as failures from "/failures.js";
-import * as family from "/family.js";
-import { lastAck, see } from "/live.js";
-import * as map from "/map.js";
-import { address, bar, command, done, facts, isEnded, link, nameOf, stateOf, time } from "/parts.js";
-import * as steps from "/steps.js";
-import { buttons } from "/writes.js";
+import { h } from "/elements/dom.js";
+import { absolute, count, duration, percent, rate } from "/elements/format.js";
+import * as failures from "/views/failures.js";
+import * as family from "/views/family.js";
+import { lastAck, see } from "/elements/live.js";
+import * as map from "/views/map.js";
+import { address, bar, command, done, facts, isEnded, link, nameOf, stateOf, time } from "/elements/parts.js";
+import * as steps from "/views/steps.js";
+import { buttons } from "/views/writes.js";
 
 const RANGES = 50;
 const RATE_SECONDS = 30;

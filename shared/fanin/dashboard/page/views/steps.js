@@ -1,8 +1,8 @@
 // What to do about a batch that ended badly, or has failures or a stall: numbers, and commands that the CLI has.
 
-import { h } from "/dom.js";
-import { count } from "/format.js";
-import { command, isEnded } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { count } from "/elements/format.js";
+import { command, isEnded } from "/elements/parts.js";
 
 const BAD = new Set(["FAILED", "CANCELLED", "TIMED_OUT"]);
 

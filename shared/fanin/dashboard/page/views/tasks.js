@@ -1,9 +1,9 @@
 // The group-batcher: targets, then the bundles and tasks of one, then one bundle.
 
 import { query } from "/api.js";
-import { h } from "/dom.js";
-import { count, rate } from "/format.js";
-import { address, choice, empty, facts, link, pages, table, tag, time } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { count, rate } from "/elements/format.js";
+import { address, choice, empty, facts, link, pages, table, tag, time } from "/elements/parts.js";
 
 const PAGE = 50,
   FEW = 10; // tasks of each state, and targets whose failed tasks are counted

@@ -1,7 +1,7 @@
 // The keys: all that a mouse does, and a list of them behind `?`.
 
-import { h, patch } from "/dom.js";
-import { address } from "/parts.js";
+import { h, patch } from "/elements/dom.js";
+import { address } from "/elements/parts.js";
 
 const dialog = document.getElementById("dialog");
 const KEYS = [

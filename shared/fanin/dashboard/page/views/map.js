@@ -1,9 +1,9 @@
 // The items of a batch as cells of a canvas, 64 in a row, fewer where they are tapped: the shade is the share that is done, a corner marks
 // failures. The size of the batch changes only how many items a cell has.
 
-import { h } from "/dom.js";
-import { count, percent } from "/format.js";
-import { address, link } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { count, percent } from "/elements/format.js";
+import { address, link } from "/elements/parts.js";
 
 const COLUMNS = 64;
 const LARGEST = 16,

@@ -1,8 +1,8 @@
 // The events on the bus of a local run, newest first.
 
-import { h } from "/dom.js";
-import { clock, count } from "/format.js";
-import { empty, link, nameOf, table, time } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { clock, count } from "/elements/format.js";
+import { empty, link, nameOf, table, time } from "/elements/parts.js";
 
 const KEPT = 500;
 

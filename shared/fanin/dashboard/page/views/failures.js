@@ -1,9 +1,9 @@
 // The failed items of a batch, or of the window of its map: by reason, with their items and ranges.
 
 import { query } from "/api.js";
-import { h } from "/dom.js";
-import { count } from "/format.js";
-import { address, command, isEnded, link, table, time } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { count } from "/elements/format.js";
+import { address, command, isEnded, link, table, time } from "/elements/parts.js";
 
 const RANGES = 1000, // of a window, at most
   SHOWN = 50;

@@ -1,9 +1,9 @@
 // The batch above an item, and the batches below the items of a batch: which of them it waits for.
 
-import { h } from "/dom.js";
-import { count } from "/format.js";
-import { lastAck, look, progressOf } from "/live.js";
-import { address, bar, command, isEnded, link, nameOf, stateOf, table } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { count } from "/elements/format.js";
+import { lastAck, look, progressOf } from "/elements/live.js";
+import { address, bar, command, isEnded, link, nameOf, stateOf, table } from "/elements/parts.js";
 
 const CHILDREN = 20,
   LIVE = 10; // whose progress is read at each poll

@@ -8,14 +8,15 @@ failed item's bit is set in both families of digits at once; healing clears it i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
 from fanin.tracker.dynamodb.items import page_of
 from fanin.tracker.rules.page import mask_of
-from pipeline.history_tables.change_frames.records import Change, MalformedLine
 from pipeline.shared_by_jobs import bitmaps
+from pipeline.table_changes.records import Change, MalformedLine
 
 Row = tuple[str, int, list[int] | None, str, int, int, datetime, str]
 """A row of PAGE_CHANGES."""
@@ -23,11 +24,26 @@ Row = tuple[str, int, list[int] | None, str, int, int, datetime, str]
 SUCCESS, FAILURE, HEALED, COUNTED, TOUCHED = "success", "failure", "healed", "counted", "touched"
 
 
-def rows_of(change: Change) -> Iterator[Row]:
-    """Return the rows of PAGE_CHANGES of a change of the table of pages. Raises MalformedLine."""
-    batch_id, level, page = _key(change)
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """The effects of a change of a leaf page: the bits of its items by ``what`` was done to them.
+
+    *counted*: acks of an estimated batch, of which no bits are stored. *n*: the count of acks after it.
+    """
+
+    tenant: str
+    batch_id: str
+    page: int
+    n: int
+    masks: tuple[tuple[str, int], ...]
+    counted: int
+
+
+def page_change_of(change: Change) -> PageChange | None:
+    """Return the effects of a change of the table of pages; None if it has none. Raises MalformedLine."""
+    tenant, batch_id, level, page = _key(change)
     if level or not change.new:
-        return
+        return None
     try:
         old, new = page_of(dict(change.old)), page_of(dict(change.new))
     except (KeyError, ValueError, TypeError) as error:
@@ -37,14 +53,23 @@ def rows_of(change: Change) -> Iterator[Row]:
     bits_now = mask_of(0, new.n - 1) if filled else new.bits
     acked, failed = bits_now & ~old.bits, new.failed & ~old.failed
     of_items = ((SUCCESS, acked & ~failed), (FAILURE, failed), (HEALED, old.failed & ~new.failed))
+    counted = 0 if new.bits or old.bits else max(0, new.n - old.n - acked.bit_count())
+    masks = tuple((what, mask) for what, mask in of_items if mask)
+    return PageChange(tenant, batch_id, page, new.n, masks, counted)
+
+
+def rows_of(change: Change) -> Iterator[Row]:
+    """Return the rows of PAGE_CHANGES of a change of the table of pages. Raises MalformedLine."""
+    page = page_change_of(change)
+    if page is None:
+        return
     found: list[tuple[list[int] | None, str, int]] = [
-        (bits(mask), what, 0 if what == HEALED else mask.bit_count()) for what, mask in of_items if mask
+        (bits(mask), what, 0 if what == HEALED else mask.bit_count()) for what, mask in page.masks
     ]
-    counted = new.n - old.n - acked.bit_count()
-    if counted > 0 and not (new.bits or old.bits):
-        found.append((None, COUNTED, counted))
+    if page.counted:
+        found.append((None, COUNTED, page.counted))
     for numbers, what, count in found or [(None, TOUCHED, 0)]:
-        yield batch_id, page, numbers, what, count, new.n, change.at, change.id
+        yield page.batch_id, page.page, numbers, what, count, page.n, change.at, change.id
 
 
 def bits(mask: int) -> list[int]:
@@ -54,10 +79,10 @@ def bits(mask: int) -> list[int]:
     return numbers
 
 
-def _key(change: Change) -> tuple[str, int, int]:
-    """Return (batch, level, page), parsed from the end because a tenant may contain separators."""
+def _key(change: Change) -> tuple[str, str, int, int]:
+    """Return (tenant, batch, level, page), parsed from the end because a tenant may contain separators."""
     try:
-        _, batch_id, level, page = change.keys["pk"]["S"].rsplit("#", 3)
-        return batch_id, int(level), int(page)
+        tenant, batch_id, level, page = change.keys["pk"]["S"].rsplit("#", 3)
+        return tenant, batch_id, int(level), int(page)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise MalformedLine("its key is not tenant#batch#level#page") from error

@@ -1,8 +1,8 @@
 // How far live batches are, as this page saw it: their last progress, and when it last grew.
 
-import { h } from "/dom.js";
-import { duration } from "/format.js";
-import { done, isEnded, time } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { duration } from "/elements/format.js";
+import { done, isEnded, time } from "/elements/parts.js";
 
 const known = new Map(); // batch id -> {progress, since, grown}: read first, and grown last, in milliseconds
 const KEPT = 500;

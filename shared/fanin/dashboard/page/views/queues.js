@@ -1,9 +1,9 @@
 // The work queues, with the counts of the last sweep; then the jobs of one by state, and its sessions.
 
 import { query } from "/api.js";
-import { h } from "/dom.js";
-import { count, duration } from "/format.js";
-import { address, choice, empty, facts, link, pages, table, tag, time } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { count, duration } from "/elements/format.js";
+import { address, choice, empty, facts, link, pages, table, tag, time } from "/elements/parts.js";
 
 const PAGE = 50;
 const STATES = ["queued", "inProgress", "delayed", "dead"];

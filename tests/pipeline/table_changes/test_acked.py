@@ -10,8 +10,8 @@ import pytest
 from fanin.change_archive.changes import change_of as kept_of
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
-from pipeline.history_tables.change_frames.acked import rows_of
-from pipeline.history_tables.change_frames.records import MalformedLine, change_of
+from pipeline.table_changes.acked import rows_of
+from pipeline.table_changes.records import MalformedLine, change_of
 from tests.change_archive.streams import record
 from tests.pipeline.exporting import page_row
 

@@ -1,9 +1,9 @@
 // Close, cancel and notify, where the dashboard was started with --allow-writes.
 
 import { write } from "/api.js";
-import { h, patch } from "/dom.js";
-import { close, open } from "/keys.js";
-import { isEnded, nameOf } from "/parts.js";
+import { h, patch } from "/elements/dom.js";
+import { close, open } from "/elements/keys.js";
+import { isEnded, nameOf } from "/elements/parts.js";
 
 export function buttons(batch, { facts, refresh }) {
   if (!facts.allowWrites) return null;

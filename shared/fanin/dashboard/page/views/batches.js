@@ -1,10 +1,10 @@
 // The list of batches: 50 a page, newest first. No totals are asked for: counting reads everything.
 
 import { query } from "/api.js";
-import { h } from "/dom.js";
-import { count, fromInput, short, toInput, zone } from "/format.js";
-import { lastAck, look, progressOf } from "/live.js";
-import { address, bar, choice, empty, isEnded, link, pages, stateOf, table, time } from "/parts.js";
+import { h } from "/elements/dom.js";
+import { count, fromInput, short, toInput, zone } from "/elements/format.js";
+import { lastAck, look, progressOf } from "/elements/live.js";
+import { address, bar, choice, empty, isEnded, link, pages, stateOf, table, time } from "/elements/parts.js";
 
 const PAGE = 50;
 const LIVE_ROWS = 20; // whose progress is read at each poll
