@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from pipeline.bulk_ack import rows, write
 from pipeline.bulk_ack.fold import REASONS, fold_files
-from pipeline.bulk_ack.logs import format_of, refuse_hidden
+from pipeline.bulk_ack.logs import listed_in
 from pipeline.bulk_ack.rows import Collected
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded, write_tasks
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.engine_without_spark.listing import ON_THIS_MACHINE, listed
+from pipeline.engine_without_spark.listing import ON_THIS_MACHINE
 from pipeline.engine_without_spark.output import commit
 from pipeline.engine_without_spark.processes import Clock, Processes
 from pipeline.shared_by_jobs import bitmaps
@@ -43,12 +43,7 @@ class LocalEngine:
 
     def list_logs(self, paths: Sequence[str]) -> list[ListedFile]:
         """Return the logs in *paths*. Raises UnreadableLog or NotListed."""
-        for path in paths:
-            refuse_hidden(path)
-        found = listed(paths)
-        for file in found:
-            format_of(file.path)
-        return found
+        return listed_in(paths)
 
     def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
         """Fold *logs* and return only the counts."""

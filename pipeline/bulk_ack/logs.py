@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, ItemNumbers, ItemPage
 from pipeline.compiled_fold.numbers import batches, number_chunk
 from pipeline.compiled_fold.pages import Page, column_chunk
+from pipeline.engine_without_spark.listing import listed
 from pipeline.shared_by_jobs import files
 
 ROWS_A_BATCH = 1 << 16
@@ -113,6 +114,16 @@ def refuse_hidden(path: str) -> None:
         and files.suffix(path, COMPRESSIONS).lower() in FORMATS
     ):
         raise UnreadableLog(f"{path}: Spark skips names that begin with _ or .: rename the file")
+
+
+def listed_in(paths: Sequence[str]) -> list[files.ListedFile]:
+    """Return the logs in *paths*, without Spark. Raises UnreadableLog or NotListed."""
+    for path in paths:
+        refuse_hidden(path)
+    found = listed(paths)
+    for file in found:
+        format_of(file.path)
+    return found
 
 
 def read(path: str, kernel: CDLL | None = None) -> Iterator[Portion]:

@@ -11,12 +11,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.bulk_ack import frames, run, write
-from pipeline.bulk_ack.logs import refuse_hidden
+from pipeline.bulk_ack.logs import listed_in, refuse_hidden
 from pipeline.bulk_ack.rows import PAGE_COUNTS
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.shared_by_jobs.progress import Report, counter, counting, watching
+from pipeline.shared_by_jobs.progress import Report, counter, counting, is_of_this_machine, watching
 from pipeline.shared_by_jobs.stages import cached, slots_of
 
 
@@ -53,7 +53,16 @@ class SparkEngine:
     spark: SparkSession
 
     def list_logs(self, paths: Sequence[str]) -> list[ListedFile]:
-        """Return the logs in *paths*. Raises UnreadableLog."""
+        """Return the logs in *paths*. Raises UnreadableLog, and NotListed.
+
+        Spark that runs in processes of this machine needs no query to list files of this machine.
+        """
+        if is_of_this_machine(self.spark) and not any("://" in path for path in paths):
+            return listed_in(paths)
+        return self.list_by_query(paths)
+
+    def list_by_query(self, paths: Sequence[str]) -> list[ListedFile]:
+        """Return the logs in *paths*, wherever Spark finds them. Raises UnreadableLog."""
         for path in paths:
             refuse_hidden(path)
         reader = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true")

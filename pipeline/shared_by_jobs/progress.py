@@ -66,6 +66,12 @@ def context_of(spark: SparkSession) -> SparkContext | None:
     return getattr(spark, "sparkContext", None)
 
 
+def is_of_this_machine(spark: SparkSession) -> bool:
+    """Return whether *spark* runs in processes of this machine alone."""
+    context = context_of(spark)
+    return context is not None and (context.master or "").startswith("local")
+
+
 class Count(Protocol):
     """A number that all tasks add to."""
 
