@@ -25,6 +25,8 @@ from pipeline.table_frames.tables import Tables
 LISTED = "path string, modificationTime timestamp, length long, content binary"
 """The columns of Spark's binaryFile source; it reads the content only if it is selected."""
 FOLDED, BLOCK, OUTCOMES = map(from_arrow_schema, (rows.FOLDED, rows.BLOCK, rows.OUTCOMES))
+FOLDED_BYTES_A_TASK = 512 << 20
+"""Each task has nearly each block of a log in no order, so few tasks have less to pack and to unite."""
 _BETWEEN = "\0"
 """What no path has."""
 
@@ -54,7 +56,8 @@ def fold(
 
 def _dealt(spark: SparkSession, logs: Sequence[ListedFile]) -> list[str]:
     """Return the paths for each task as one text: a million paths are then unpickled at once."""
-    return [_BETWEEN.join(paths) for paths in shares(logs, slots_of(spark).count)]
+    dealt = shares(logs, slots_of(spark).count, FOLDED_BYTES_A_TASK)
+    return [_BETWEEN.join(paths) for paths in dealt]
 
 
 def _numbers(spark: SparkSession, shares: Sequence[str]) -> DataFrame:

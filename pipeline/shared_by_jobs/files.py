@@ -28,13 +28,13 @@ class ListedFile:
     size: int
 
 
-def shares(files: Sequence[ListedFile], slots: int) -> list[list[str]]:
+def shares(files: Sequence[ListedFile], slots: int, bytes_a_task: int = BYTES_A_TASK) -> list[list[str]]:
     """Return the paths of *files* in one list per task, of about the same size in bytes.
 
     The largest file goes first, each to the task that has the least. There is at least one task per slot,
     where there are so many files.
     """
-    count = max(1, min(len(files), max(slots, ceil(sum(file.size for file in files) / BYTES_A_TASK))))
+    count = max(1, min(len(files), max(slots, ceil(sum(file.size for file in files) / bytes_a_task))))
     tasks: list[list[str]] = [[] for _ in range(count)]
     sizes = [(0, number) for number in range(count)]
     for file in sorted(files, key=lambda file: (-file.size, file.path)):
