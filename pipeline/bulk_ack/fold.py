@@ -125,6 +125,10 @@ class Folder:
 
     def _judged(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
         """Fold the rows that the tracker's rules accept; yield the others, and reasons of failures."""
+        with logs.named_in_errors(file):  # a dictionary can lack an entry
+            yield from self._sorted_out(portion, file)
+
+    def _sorted_out(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
         succeeded, failed = _outcomes(portion.outcome)
         located = self._located(portion.items, succeeded | failed)
         if self.compiled:

@@ -135,7 +135,7 @@ def read(path: str, kernel: CDLL | None = None) -> Iterator[Portion]:
     readers = {"parquet": partial(_parquet, kernel=kernel), "json": _json, "csv": _csv}
     system, inner = files.as_spark_names(path)
     named = partitions(path)
-    with _named_in_errors(path):
+    with named_in_errors(path):
         for rows in readers[format_of(path)](system, inner):
             yield portion(rows.columns, rows.lines, named, rows.items)
 
@@ -143,14 +143,15 @@ def read(path: str, kernel: CDLL | None = None) -> Iterator[Portion]:
 def lines_of(path: str) -> Iterator[list[bytes]]:
     """Yield the lines of the file at *path*, in Spark's notation, many at once. Raises UnreadableLog."""
     system, inner = files.as_spark_names(path)
-    with _named_in_errors(path), system.open_input_stream(inner) as source:
+    with named_in_errors(path), system.open_input_stream(inner) as source:
         lines = io.BufferedReader(source)
         while some := list(islice(lines, LINES_A_BATCH)):
             yield some
 
 
 @contextmanager
-def _named_in_errors(path: str) -> Iterator[None]:
+def named_in_errors(path: str) -> Iterator[None]:
+    """Raise UnreadableLog of the log at *path* in place of Arrow's errors, which can come late."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -258,3 +258,13 @@ def test_rows_after_so_many_pages_are_read_by_arrow(kernel, monkeypatch, read):
     monkeypatch.setattr(ColumnChunk, "_page", page)
     assert folded(path, "pages", kernel, store) == expected
     assert next(calls) > read + 1, "all pages were read"
+
+
+def test_a_log_whose_dictionary_lacks_an_entry_is_unreadable(monkeypatch):
+    lacking = pa.DictionaryArray.from_arrays(pa.array([6], pa.int32()), pa.array(["x"]), safe=False)
+    columns = {"batch_id": lacking, "group_id": pa.array(["x"]), "index": pa.array([1])}
+    portion = logs.portion(pa.record_batch(columns))
+    monkeypatch.setattr(logs, "read", lambda *_: [portion])
+
+    with pytest.raises(UnreadableLog, match="log cannot be read"):
+        list(fold_files(["log"], STORE, TENANT))
