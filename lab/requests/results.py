@@ -70,10 +70,10 @@ class FileObjects:
         yield [Listed(f"{folder}{each.name}", each.stat().st_size) for each in found]
 
     def remove(self, folder: str) -> bool:
-        raise NotImplementedError(folder)
+        raise NotImplementedError(folder)  # nothing here removes or links
 
     def link(self, name: str, lifetime: timedelta) -> str:
-        raise NotImplementedError(name)
+        raise NotImplementedError(name)  # nothing here removes or links
 
 
 @dataclass(frozen=True, slots=True)

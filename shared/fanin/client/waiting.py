@@ -114,7 +114,7 @@ class Waiting:
     _slot: TransportSlot
 
     def _id_of(self, name: str) -> str:
-        raise NotImplementedError
+        raise NotImplementedError  # the client knows the names
 
     def wait(self, batch: str, timeout: Seconds | None = None) -> Status:
         """Return the status of a batch, by its id or its user key, once it has ended, in whatever way.

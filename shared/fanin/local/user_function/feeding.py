@@ -68,7 +68,7 @@ class FunctionPerformer:
 
     async def perform_in_task(self, message: Message) -> bool:
         """A process has no tasks."""
-        raise NotImplementedError
+        raise NotImplementedError  # see above
 
     def settle(self, messages: Sequence[Message]) -> set[str]:
         """Return the ids of the messages that return: the function has acked the others."""

@@ -37,7 +37,7 @@ class Kind:
 
     def check(self, value: Any, field: str) -> Any:
         """Return *value* as a batch keeps it. Raises InvalidRequest."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind has its own
 
 
 @dataclass(frozen=True, slots=True)
